@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import lightgbm
@@ -20,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks._timing import Result
-from rankwise import BoostedThresholds, CumulativeLink
+from rankwise import BoostedThresholds, CumulativeLink, save
 from rankwise.datasets import DatasetNotFoundError, cut_equal_frequency, load
 
 N_ROWS, N_COLUMNS, N_ROUNDS, N_LEAVES = 200_000, 20, 100, 31
@@ -32,10 +34,10 @@ SMALL = (
 MOST_ROWS = 1000
 
 
-def _data() -> tuple[np.ndarray, np.ndarray]:
+def _data(n_rows: int = N_ROWS) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(N_ROWS, N_COLUMNS))
-    return X, X[:, 0] + np.sin(3 * X[:, 1]) + X[:, 2] * X[:, 3] + rng.normal(size=N_ROWS)
+    X = rng.normal(size=(n_rows, N_COLUMNS))
+    return X, X[:, 0] + np.sin(3 * X[:, 1]) + X[:, 2] * X[:, 3] + rng.normal(size=n_rows)
 
 
 def _cut(score: np.ndarray, n_classes: int) -> np.ndarray:
@@ -77,6 +79,31 @@ def trees() -> Iterator[Result]:
     yield Result.at_most("  K = 100 vs K = 10", hundred, ten, 1.1)
     peer, ten = _best(time.perf_counter, lambda: theirs(X, few, 2), lambda: ours(X, few, 2))
     yield Result.at_most("  K = 10, two threads, vs LightGBM L2", ten, peer, 1.3)
+
+
+def trees_predict() -> Iterator[Result]:
+    """Scores of rows with missing values and categories, and their contributions, beside LightGBM's own."""
+    X, score = _data(3000)
+    X[:, 3] = np.random.default_rng(2).integers(0, 60, len(X))
+    X[np.random.default_rng(3).random(X.shape) < 0.05] = np.nan
+    options = dict(max_iter=300, max_leaf_nodes=31, early_stopping=False, n_jobs=1, categorical_features=[3])
+    model = BoostedThresholds(**options).fit(X, _cut(score, 5))
+    rows, booster = model._matrix(model._rows(X, reset=False)), model.booster_
+    for what, asked, goal, name in (
+        ("scores of 3,000 x 20 rows by 300 trees of 31 leaves", "raw_score", 1.0, "scores"),
+        ("  contributions of 300 rows", "pred_contrib", 1.3, "contributions"),
+    ):
+        some = rows if name == "scores" else rows[:300]
+        mine = partial(getattr(model.trees_, name), some)
+        theirs = partial(booster.predict, some, num_threads=1, **{asked: True})
+        mine()  # compile
+        ours, peer = _best(time.process_time, mine, theirs, repeats=9)
+        yield Result.at_most(f"BoostedThresholds, {what}, one thread, vs LightGBM", ours, peer, goal)
+    with tempfile.TemporaryDirectory() as folder:
+        save(model, Path(folder) / "model")
+        size, text = (Path(folder) / "model").stat().st_size, len(booster.model_to_string())
+        what = "  size of the file vs LightGBM's text"
+        yield Result(what, f"{size:,} B", f"{text:,} B", size / text, "<= 0.5 x", size <= 0.5 * text)
 
 
 def trees_memory() -> Iterator[Result]:
@@ -151,4 +178,4 @@ def trees_small() -> Iterator[Result]:
         yield Result(what, f"{worse}", f"{known}", worse / known, "<= 1/4", worse <= known / 4)
 
 
-ALL = (trees, trees_memory, trees_sample, trees_small)
+ALL = (trees, trees_predict, trees_memory, trees_sample, trees_small)

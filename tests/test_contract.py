@@ -26,6 +26,7 @@ from sklearn.preprocessing import StandardScaler
 
 import rankwise as rw
 from rankwise.structured import CumulativeRanks
+from rankwise.trees.arrays import Trees
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -188,8 +189,10 @@ def bits(value):
         return type(value).__name__, bits(value.get_params(deep=False)), learnt
     if sparse.issparse(value):
         return bits(value.toarray())
-    if hasattr(value, "model_to_string"):  # trees
+    if hasattr(value, "model_to_string"):  # trees as LightGBM has them
         return value.model_to_string()
+    if isinstance(value, Trees):
+        return bits(value.to_plain())
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, (list, tuple, np.ndarray)):

@@ -16,11 +16,11 @@ PACKAGE = Path(rankwise.__file__).parent
 _INSIDE = ("_kernels",)  # compiled rows, below everything
 
 CEILINGS = {
-    "private names imported from another package": 280,
-    "hasattr, or getattr with a fixed name": 235,
+    "private names imported from another package": 300,
+    "hasattr, or getattr with a fixed name": 240,
     "arguments and results annotated Any": 2_120,
-    "fmt: skip": 205,
-    "lines of code": 38_500,
+    "fmt: skip": 215,
+    "lines of code": 39_500,
 }
 
 

@@ -6,6 +6,7 @@ Every estimator is ``rankwise.Name``. Names are loaded when first used, so ``imp
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rankwise._registry import ESTIMATORS
 from rankwise._version import __version__
 
 if TYPE_CHECKING:
@@ -27,15 +28,7 @@ if TYPE_CHECKING:
     )
     from rankwise._errors import RowError as RowError
     from rankwise.auto import AutoOrdinal as AutoOrdinal, BlendedOrdinal as BlendedOrdinal, PathCV as PathCV
-    from rankwise.batch import (
-        MORD as MORD,
-        SVOR as SVOR,
-        VILMA as VILMA,
-        CumulativeLink as CumulativeLink,
-        PiecewiseMORD as PiecewiseMORD,
-        RoundedRegression as RoundedRegression,
-        UnifiedClassifier as UnifiedClassifier,
-    )
+    from rankwise.batch import *  # noqa: F403 - the estimators of its __all__
     from rankwise.calibration import (
         CalibratedOrdinal as CalibratedOrdinal,
         ConformalOrdinal as ConformalOrdinal,
@@ -49,18 +42,7 @@ if TYPE_CHECKING:
     )
     from rankwise.label_ranking import LabelRanker as LabelRanker
     from rankwise.multilabel import MissingLabelClassifier as MissingLabelClassifier
-    from rankwise.online import (
-        PRIL as PRIL,
-        CuSumRank as CuSumRank,
-        ImportanceWeightedPerceptron as ImportanceWeightedPerceptron,
-        KernelCuSumRank as KernelCuSumRank,
-        KernelPRIL as KernelPRIL,
-        MulticlassPerceptron as MulticlassPerceptron,
-        MultiplicativePRIL as MultiplicativePRIL,
-        OnlineCumulativeLink as OnlineCumulativeLink,
-        PRank as PRank,
-        WidrowHoff as WidrowHoff,
-    )
+    from rankwise.online import *  # noqa: F403
     from rankwise.persistence import load as load, save as save
     from rankwise.raters import RaterModel as RaterModel
     from rankwise.serve.client import Client as Client, ServiceError as ServiceError
@@ -68,29 +50,14 @@ if TYPE_CHECKING:
     from rankwise.table_model import TableModel as TableModel
     from rankwise.trees import BoostedThresholds as BoostedThresholds
 
-_NAMES = {
-    "rankwise._errors": ("RowError",),
-    "rankwise.auto": ("AutoOrdinal", "BlendedOrdinal", "PathCV"),
-    "rankwise.batch": (
-        "CumulativeLink", "MORD", "PiecewiseMORD", "RoundedRegression", "SVOR", "UnifiedClassifier", "VILMA",
-    ),
-    "rankwise.calibration": ("CalibratedOrdinal", "ConformalOrdinal", "OnlineConformalOrdinal"),
-    "rankwise.explanations": ("explain",),
-    "rankwise.features": ("HiddenFeatures", "OnlineScaler", "TableEncoder"),
-    "rankwise.label_ranking": ("LabelRanker",),
-    "rankwise.multilabel": ("MissingLabelClassifier",),
-    "rankwise.online": (
-        "CuSumRank", "ImportanceWeightedPerceptron", "KernelCuSumRank", "KernelPRIL", "MulticlassPerceptron",
-        "MultiplicativePRIL", "OnlineCumulativeLink", "PRIL", "PRank", "WidrowHoff",
-    ),
-    "rankwise.persistence": ("load", "save"),
-    "rankwise.raters": ("RaterModel",),
-    "rankwise.serve.client": ("Client", "ServiceError"),
-    "rankwise.structured": ("ChainClassifier", "StructuredPerceptron"),
-    "rankwise.table_model": ("TableModel",),
-    "rankwise.trees": ("BoostedThresholds",),
-}  # fmt: skip
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
+_HOME = {name: entry.home for name, entry in ESTIMATORS.items()} | {
+    "Client": "rankwise.serve.client",
+    "RowError": "rankwise._errors",
+    "ServiceError": "rankwise.serve.client",
+    "explain": "rankwise.explanations",
+    "load": "rankwise.persistence",
+    "save": "rankwise.persistence",
+}
 _PACKAGES = (
     "annotation", "auto", "bounds", "datasets", "decisions", "evaluation", "explanations", "labels", "losses",
     "metrics", "plots", "raters", "report", "structured",

@@ -1,4 +1,4 @@
-"""Words of messages that differ between Python and the command line: parameters there are options here."""
+"""Words of messages that differ between Python, the command line and a service: parameters, options, neither."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 # Global, so that threads of a command use the same words.
-_is_command = False
+_is_command = _is_service = False
 _options: Collection[str] = ()
 
 
@@ -19,6 +19,22 @@ def words_of_the_command(options: Collection[str] = ()) -> Iterator[None]:
         yield
     finally:
         _is_command, _options = before
+
+
+@contextmanager
+def words_of_the_service() -> Iterator[None]:
+    """Let messages go to clients of a service, who can change their rows and neither parameters nor options."""
+    global _is_service
+    before, _is_service = _is_service, True
+    try:
+        yield
+    finally:
+        _is_service = before
+
+
+def remedy(words: str) -> str:
+    """What to do by a parameter or an option; nothing for the clients of a service."""
+    return "" if _is_service else words
 
 
 def either(python: str, command: str) -> str:

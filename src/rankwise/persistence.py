@@ -24,7 +24,6 @@ import tempfile
 from collections import UserList
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
 from rankwise._files import write_whole
+from rankwise._registry import ESTIMATORS, SAVED
 from rankwise._sklearn import output_frame, set_output_frame
 from rankwise._version import __version__
 from rankwise.features import foreign
@@ -195,7 +195,7 @@ def _pack_estimator(model: Any, place: str, arrays: dict[str, NDArray[Any]], *, 
     if not _is_known(model):
         raise TypeError(
             f"cannot save a {type(model).__module__}.{name}: model files hold estimators that are nothing but numbers, "
-            f"{', '.join(sorted(_known_estimators()))}. Pickle others, where the file can be trusted."
+            f"{', '.join(SAVED)}. Pickle others, where the file can be trusted."
         )
     if fitted and not foreign.is_fitted(model):
         raise ValueError(f"this {name} is not fitted yet: fit it before saving it.")
@@ -244,13 +244,8 @@ def _is_known(model: Any) -> bool:
 
 def _estimator(name: str) -> type[Any] | None:
     """Public estimator of rankwise that can be saved, or None; imported only when needed."""
-    package = import_module("rankwise")  # it stands above this module, so it is looked up when needed
-    estimator = getattr(package, name) if name in package._HOME else None
-    return estimator if hasattr(estimator, "from_plain") else None
-
-
-def _known_estimators() -> list[str]:
-    return [name for name in import_module("rankwise")._HOME if _estimator(name) is not None]
+    entry = ESTIMATORS.get(name)
+    return entry.load(name) if entry is not None and entry.saved else None
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:

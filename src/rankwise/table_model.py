@@ -18,10 +18,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise._masks import unmasked
 from rankwise.base.default_parts import DefaultParts
-from rankwise.base.model import Enclosing, Layer
+from rankwise.base.model import Enclosing, Layer, Model
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.batch import CumulativeLink
+from rankwise.batch._batch_estimator import BatchEstimator
+from rankwise.batch.table_inference import InfersByColumn, TableInference
 from rankwise.features import TableEncoder
 from rankwise.features._coherent import width
 from rankwise.features.foreign import is_fitted
@@ -102,13 +105,26 @@ def _is_penalised(estimator: Any) -> bool:
         estimator = inside
 
 
+@contextmanager
+def _named(estimator: Any, encoder: Any) -> Iterator[None]:
+    """Messages of the estimator name its columns as the encoder does."""
+    tells = isinstance(estimator, BatchEstimator) and isinstance(encoder, TableEncoder)
+    if tells:
+        estimator._name_columns = encoder.get_feature_names_out
+    try:
+        yield
+    finally:
+        if tells:
+            vars(estimator).pop("_name_columns", None)
+
+
 def name_categories(estimator: Any, encoder: Any) -> None:
     """Tell an estimator that takes categories which of the encoder's columns hold them."""
     if isinstance(encoder, TableEncoder) and encoder.categorical_ and _takes_categories(estimator):
         estimator.set_params(categorical_features=encoder.categorical_)
 
 
-class TableModel(Enclosing, InnerAnswers, AllOrNothing, DefaultParts):
+class TableModel(Enclosing, InnerAnswers, InfersByColumn, AllOrNothing, DefaultParts):
     """An encoder of raw columns and an estimator of ordered classes.
 
     Parameters
@@ -163,12 +179,13 @@ class TableModel(Enclosing, InnerAnswers, AllOrNothing, DefaultParts):
             Importance of each row, >= 0.
         """
         with self._afresh() as model:
-            encoder = self._new_encoder()
+            encoder, X = self._new_encoder(), unmasked(X)
             rows = X if encoder is None else encoder.fit(X, y).transform(X)
             estimator = clone(self._template())
             name_categories(estimator, encoder)
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-            estimator.fit(rows, y, **weights)
+            with _named(estimator, encoder):
+                estimator.fit(rows, y, **weights)
             model.encoder_, model.estimator_ = encoder, estimator
         return self
 
@@ -188,7 +205,7 @@ class TableModel(Enclosing, InnerAnswers, AllOrNothing, DefaultParts):
         encoder = self._new_encoder()
         if isinstance(encoder, TableEncoder):
             encoder.set_params(stream=True)
-        self.encoder_ = encoder if encoder is None else encoder.fit(X)
+        self.encoder_ = encoder if encoder is None else encoder.fit(unmasked(X))
         self.estimator_ = clone(self._template())
 
     @if_offered("partial_fit")
@@ -227,6 +244,11 @@ class TableModel(Enclosing, InnerAnswers, AllOrNothing, DefaultParts):
     def _offers(self, method: str) -> bool:
         getattr(self._template(), method)  # its own error says which estimators have the method
         return True
+
+    @reader
+    def _inferred(self, X: Any, y: Any, sample_weight: Any) -> TableInference:
+        check_is_fitted(self)
+        return TableInference(Model.of(self), X, y, sample_weight)
 
     def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, float]:
         """Mean absolute error, share of wrong answers and of answers at most one rank off, on rows with labels.
@@ -339,6 +361,7 @@ class TableModel(Enclosing, InnerAnswers, AllOrNothing, DefaultParts):
         return hasattr(self.encoder, "partial_fit_transform")
 
     def _encoded(self, X: Any) -> Any:
+        X = unmasked(X)  # other transformers read what a mask hides
         return X if self.encoder_ is None else self.encoder_.transform(X)
 
     @contextmanager

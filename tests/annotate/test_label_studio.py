@@ -224,7 +224,8 @@ def test_the_control_with_the_class_must_be_plain(batch):
     with studio(batch) as http:
         answer = http.post("/setup", json={"project": "3.1", "schema": two})
         assert answer.status_code == 422
-        assert answer.json()["detail"] == "which control holds the class: mood, stars? Name it by --question."
+        which = "which control holds the class: mood, stars? Name it when the backend is started."
+        assert answer.json()["detail"] == which
         event = webhook(1, [region("topic", "choices", ["x"]), *rating(2)])
         event["project"] = {"id": 3, "label_config": topic}  # only one of its controls holds all classes
         tell(http, event)

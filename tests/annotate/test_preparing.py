@@ -58,6 +58,7 @@ def test_the_page_says_that_it_is_prepared_and_then_is_there(desk_of):
         may_open.set()
         await prepared
         assert (await client.get("/")).status_code == 200
+        assert (await client.get("/readyz/learn")).status_code == 200
         assert (await client.post("/v1/next", json={"rater": "ann"})).json()["question"] is not None
 
     while_it_opens(opened, test, lambda: told.append("waiting"))

@@ -29,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 
 import rankwise as rw
 from rankwise import persistence
+from rankwise.trees._lightgbm_text import text_of_trees
 from tests.attack.harness import FaultError, require_own
 
 Header = dict[str, Any]
@@ -122,6 +123,14 @@ def contents(model: Any, path: Path) -> tuple[Header, Arrays]:
     rw.save(model, path)
     arrays, metadata = persistence._read(path)
     return json.loads(metadata["rankwise"]), arrays
+
+
+def as_before(victim: Victim, header: Header, arrays: Arrays) -> tuple[Victim, Header, Arrays]:
+    """The file of trees as version 0.1 wrote it: with LightGBM's text."""
+    text = text_of_trees(victim.model.trees_, victim.model.n_features_in_)
+    arrays = {name: array for name, array in arrays.items() if not name.startswith("model:trees:")}
+    arrays["model:trees"] = np.frombuffer(text.encode(), dtype=np.uint8)
+    return victim, {**header, "model": {**header["model"], "trees": {"array": "model:trees"}}}, arrays
 
 
 def write(path: Path, text: str, arrays: Arrays) -> None:
@@ -281,8 +290,14 @@ def use(model: Any, victim: Victim, path: Path) -> None:
                 getattr(model, name)(*arguments)
             except Exception as error:
                 require_own(error)
-    for name in ("support_vectors_", "coef_", "thresholds_"):
+    for name in ("support_vectors_", "coef_", "thresholds_", "feature_importances_"):
         getattr(model, name, None)
+    if hasattr(model, "trees_"):
+        try:
+            rw.explain(model, victim.X)
+            model.booster_.predict(victim.X, pred_contrib=True)
+        except Exception as error:
+            require_own(error)
     rw.save(model, path)
 
 
@@ -291,6 +306,7 @@ def setup(every: int = 1) -> tuple[list[tuple[Victim, Header, Arrays]], Path]:
     path = Path(tempfile.mkdtemp()) / "forged.rankwise"
     atexit.register(shutil.rmtree, path.parent)
     targets = [(victim, *contents(victim.model, path)) for victim in victims(every)]
+    targets += [as_before(*target) for target in targets if hasattr(target[0].model, "trees_")]
     for victim, header, arrays in targets:
         write(path, json.dumps(header), arrays)
         use(rw.load(path), victim, path)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -118,3 +119,40 @@ def test_curves_of_a_single_class():
         warnings.simplefilter("ignore")  # that there is one class only
         model = rw.CalibratedOrdinal(rw.CumulativeLink(), method="isotonic", random_state=0).fit(X[:60], np.ones(60))
     np.testing.assert_array_equal(model.predict_proba(X[:2]), [[1.0], [1.0]])
+
+
+def test_folds_may_come_from_a_splitter_an_iterable_or_a_number():
+    rows, labels = X[:200], Y[:200]
+    splitter = KFold(4, shuffle=True, random_state=0)
+    pairs = list(splitter.split(rows))
+    expected = rw.CalibratedOrdinal(rw.SVOR(), cv=splitter).fit(rows, labels).predict_proba(NEW)
+    for cv in (pairs, iter(pairs), tuple(pairs), rw.evaluation.StratifiedIntervalKFold(4)):
+        found = rw.CalibratedOrdinal(rw.SVOR(), cv=cv).fit(rows, labels).predict_proba(NEW)
+        np.testing.assert_allclose(found, expected, atol=0 if not hasattr(cv, "split") else 0.1)
+    as_masks = [tuple(np.isin(np.arange(200), part) for part in pair) for pair in pairs]
+    found = rw.CalibratedOrdinal(rw.SVOR(), cv=as_masks).fit(rows, labels).predict_proba(NEW)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_splitters_know_imprecise_and_missing_labels_and_may_test_some_rows_only():
+    labels = [None if i % 5 == 0 else (k, min(k + 1, 5)) if i % 2 else k for i, k in enumerate(Y[:200].tolist())]
+    for cv in (StratifiedKFold(3), ShuffleSplit(3, random_state=0), TimeSeriesSplit(3)):
+        model = rw.CalibratedOrdinal(rw.SVOR(classes=[1, 2, 3, 4, 5]), cv=cv).fit(X[:200], labels)
+        np.testing.assert_allclose(model.predict_proba(NEW).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ("odd", "cv must be a number of folds, a splitter or pairs of row numbers"),
+        ([], "cv must hold at least one pair"),
+        ([([0, 1], [1, 2])], "split 0 of cv learns from rows that it tests on, such as 1"),
+        ([([0, 1], [200])], "split 0 of cv must be a pair of row numbers"),
+        ([[0, 1, 2]], "split 0 of cv must be a pair of row numbers"),
+        (1, "'cv' parameter"),
+    ],
+    ids=str,
+)
+def test_folds_that_are_none_are_refused(cv, message):
+    with pytest.raises(ValueError, match=message):
+        rw.CalibratedOrdinal(rw.SVOR(), cv=cv).fit(X[:200], Y[:200])

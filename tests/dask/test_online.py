@@ -204,3 +204,11 @@ def test_without_dask_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(ImportError, match=r"^rankwise\.dask needs Dask: pip install 'rankwise\[dask\]'$"):
         importlib.import_module("rankwise.dask")
+
+
+def test_masked_entries_of_a_partition_are_refused(data):
+    X, y = data
+    hidden = np.ma.array(X, copy=True)
+    hidden[450, 2] = np.ma.masked
+    with pytest.raises(ValueError, match=r"partition 1: .*NaN.*row 150"):
+        rd.PRIL(classes=[1, 2, 3, 4, 5]).fit(da.from_array(hidden, chunks=(300, -1), asarray=False), y)

@@ -13,6 +13,7 @@ from scipy import sparse
 import rankwise as rw
 import rankwise.dask as rd
 from rankwise.dask._tree_parts import groups_of
+from tests.trees.bits import bits_of
 
 N = 900
 FEW = {"max_iter": 6, "early_stopping": False, "random_state": 0, "n_jobs": 1}
@@ -38,12 +39,12 @@ def test_without_a_cluster_the_fit_is_that_of_one_machine(data):
     X, y = data
     options = {**FEW, "early_stopping": "auto"}
     plain = rw.BoostedThresholds(**options).fit(X, y)
-    assert rd.BoostedThresholds(**options).fit(_blocks(X), y)._text == plain._text
-    assert rd.BoostedThresholds(**options).fit(X, y)._text == plain._text
+    assert bits_of(rd.BoostedThresholds(**options).fit(_blocks(X), y)) == bits_of(plain)
+    assert bits_of(rd.BoostedThresholds(**options).fit(X, y)) == bits_of(plain)
     rows = sparse.csr_matrix(np.nan_to_num(X))
     halves = [[delayed(half) for half in (whole[:500], whole[500:])] for whole in (rows, y)]
     found = rd.BoostedThresholds(**options).fit(*halves)
-    assert found._text == rw.BoostedThresholds(**options).fit(rows, y)._text
+    assert bits_of(found) == bits_of(rw.BoostedThresholds(**options).fit(rows, y))
 
 
 def test_numbers_that_stand_for_categories(data):
@@ -52,7 +53,7 @@ def test_numbers_that_stand_for_categories(data):
     X[:, 2] = np.arange(N) // 300 * 10 + y  # other ones in every partition
     options = {**FEW, "categorical_features": [2]}
     found, plain = rd.BoostedThresholds(**options).fit(_blocks(X), y), rw.BoostedThresholds(**options).fit(X, y)
-    assert found._text == plain._text
+    assert bits_of(found) == bits_of(plain)
     np.testing.assert_array_equal(found.predict(_blocks(X)).compute(), plain.predict(X))
 
 

@@ -21,6 +21,7 @@ from rankwise.dask import _trees
 from rankwise.dask._trees import Tasks, WorkerLostError
 from rankwise.trees import _fitting
 from rankwise.trees._growth import dealt
+from tests.trees.bits import bits_of
 
 # The processes of a cluster say on their way out what they did not finish; nothing of ours.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -138,7 +139,7 @@ def test_default_parameters_are_as_good_as_on_one_machine_and_repeat(client, dat
     again = rd.BoostedThresholds(random_state=0, early_stopping=True, max_iter=25).fit(_blocks(X), y)
     assert found.score(X, y) > plain.score(X, y) - 0.05
     assert np.abs(found.predict_proba(X) - plain.predict_proba(X)).mean() < 0.05
-    assert again._text == found._text
+    assert bits_of(again) == bits_of(found)
     np.testing.assert_array_equal(again.thresholds_, found.thresholds_)
 
 
@@ -184,7 +185,7 @@ def test_fits_at_the_same_time(client, data):
     X, y = data
     with ThreadPoolExecutor(3) as threads:
         fits = [threads.submit(rd.BoostedThresholds(**SAME, **FEW).fit, _blocks(X), y) for _ in range(3)]
-        texts = {fit.result(timeout=120)._text for fit in fits}
+        texts = {repr(bits_of(fit.result(timeout=120))) for fit in fits}
     assert len(texts) == 1
 
 
@@ -236,7 +237,8 @@ def test_few_rows_are_learnt_by_one_worker_and_an_interrupt_ends_that_too(client
     X, y = data
     monkeypatch.setattr(_trees, "_LEAST", 5000)
     options = {"random_state": 0, "n_jobs": 1, "max_iter": 8}
-    assert rd.BoostedThresholds(**options).fit(_blocks(X), y)._text == rw.BoostedThresholds(**options).fit(X, y)._text
+    found, plain = rd.BoostedThresholds(**options).fit(_blocks(X), y), rw.BoostedThresholds(**options).fit(X, y)
+    assert bits_of(found) == bits_of(plain)
     _at_look(monkeypatch, 3, lambda _: signal.raise_signal(signal.SIGINT))
     with pytest.warns(UserWarning, match="the fit was interrupted"):
         rd.BoostedThresholds(max_iter=100_000, early_stopping=False).fit(_blocks(X), y)

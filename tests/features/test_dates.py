@@ -105,3 +105,96 @@ def test_blanks_among_dates_do_not_make_them_identifiers():
     days = [str(day) for day in np.datetime64("2024-01-01") + np.arange(47)]
     table = pd.DataFrame({"day": [*days, "", " ", ""], "x": np.arange(50.0)})
     assert TableEncoder().fit(table).kinds_["day"] == "date"
+
+
+def written(form):
+    return pd.DataFrame({"when": MOMENTS.strftime(form)})
+
+
+@pytest.mark.parametrize(
+    ("form", "note"),
+    [
+        ("%d.%m.%Y %H:%M", "with the day first"),
+        ("%d.%m.%Y, %H:%M", "with the day first"),
+        ("%d/%m/%Y %H:%M:%S", "with the day first"),
+        ("%d-%m-%Y %H:%M", "with the day first"),
+        ("%m/%d/%Y %I:%M %p", "with the month first"),
+        ("%m-%d-%YT%H:%M", "with the month first"),
+        ("%Y/%m/%d %H:%M", ""),
+        ("%Y.%m.%d %H:%M", ""),
+    ],
+)
+def test_dates_with_the_year_last_are_told_apart_by_the_whole_column(form, note):
+    encoder = TableEncoder(scaling="none").fit(written(form))
+    assert encoder.kinds_ == {"when": "date"}
+    assert encoder.notes_.get("when", "") == note
+    expected = TableEncoder(scaling="none").fit_transform(FORMS["texts"]())
+    np.testing.assert_allclose(encoder.transform(written(form)), expected)
+
+
+def test_sixty_days_with_points_are_no_identifiers():
+    table = pd.DataFrame({"when": pd.date_range("2021-01-01", periods=60).strftime("%d.%m.%Y"), "x": np.arange(60.0)})
+    assert TableEncoder().fit(table).kinds_ == {"when": "date", "x": "number"}
+    few = pd.DataFrame({"when": ["03.04.2021", "1.4.2021", "", None]})  # points: the day is first
+    assert TableEncoder(scaling="none").fit_transform(few)[:2, 0].tolist() == [2.0, 0.0]
+
+
+AMBIGUOUS = pd.DataFrame({"when": ["03/04/2021", "05/06/2021", "01/12/2021"]})
+
+
+def test_a_column_that_does_not_tell_is_refused_with_both_readings():
+    with pytest.raises(ValueError, match=r"'when' holds dates such as '03/04/2021', which may be 2021-04-03 or "):
+        TableEncoder().fit(AMBIGUOUS)
+    for kind, days in (("date-dmy", [0, 63, 242]), ("date-mdy", [51, 114, 0])):
+        encoder = TableEncoder(scaling="none", kinds={"when": kind}).fit(AMBIGUOUS)
+        assert encoder.kinds_ == {"when": "date"}
+        assert encoder.transform(AMBIGUOUS)[:, 0].tolist() == days
+    assert TableEncoder(kinds={"when": "category"}).fit(AMBIGUOUS).kinds_ == {"when": "category"}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            ["31/05/2021", "05/31/2021", "01/02/2021"],
+            r"day first, such as '31/05/2021', and with the month first, such",
+        ),
+        (["31.05.21", "01.06.21"], "years of two digits"),
+        (["5/31/21", "12/1/21"], "years of two digits"),
+    ],
+)
+def test_dates_that_cannot_be_read_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        TableEncoder().fit(pd.DataFrame({"when": values}))
+
+
+@pytest.mark.parametrize("values", [["1.2.10", "1.2.11", "10.0.1"], ["99.99.99", "70.1.20"]])
+def test_versions_and_addresses_are_no_dates(values):
+    assert TableEncoder().fit(pd.DataFrame({"v": values})).kinds_ == {"v": "category"}
+
+
+def test_new_rows_are_read_in_the_order_learnt_and_slips_are_named(tmp_path):
+    table = pd.DataFrame({"when": [f"{d:02}/{m:02}/2021" for d in range(1, 29) for m in (1, 2)], "x": np.arange(56.0)})
+    model = rw.TableModel(rw.SVOR()).fit(table, np.arange(56) % 2)
+    rw.save(model, tmp_path / "model")
+    again = rw.load(tmp_path / "model")
+    new = pd.DataFrame({"when": ["03/04/2021", "2021-04-03"], "x": [1.0, 1.0]})
+    first, second = again.decision_function(new)
+    assert first == second == model.decision_function(new)[0]
+    with pytest.raises(
+        RowError, match=r"row 1, column 'when': a date such as 31\.05\.2024 .* Got the text '05/31/2021'"
+    ):
+        again.predict(pd.DataFrame({"when": ["03/04/2021", "05/31/2021"], "x": [1.0, 1.0]}))
+
+
+def test_trees_read_them_too(tmp_path):
+    days = pd.date_range("2021-01-01", periods=200)
+    y = np.arange(200) // 100
+    found, expected = (
+        rw.BoostedThresholds(max_iter=5, early_stopping=False).fit(pd.DataFrame({"when": days.strftime(form)}), y)
+        for form in ("%d.%m.%Y", "%Y-%m-%d")
+    )
+    rw.save(found, tmp_path / "trees")
+    new = pd.DataFrame({"when": ["01.05.2021", "30.06.2021"]})
+    there = expected.project(pd.DataFrame({"when": ["2021-05-01", "2021-06-30"]}))
+    assert rw.load(tmp_path / "trees").project(new).tolist() == there.tolist()

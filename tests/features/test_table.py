@@ -21,6 +21,8 @@ from rankwise import SVOR, TableEncoder
 from rankwise.features import RowError
 from rankwise.features._arrow import hashed_place
 
+pytestmark = pytest.mark.filterwarnings("ignore::rankwise.features.ColumnWarning")  # see test_texts
+
 OLD_CHECKS = parse_version(sklearn.__version__) < parse_version("1.7")
 BY_NAME = "columns are found by their names: their order does not matter, and further ones are passed over"
 
@@ -103,7 +105,10 @@ class TestKinds:
         ("kinds", "message"),
         [
             ({"siez": "number"}, "kinds names the column 'siez'; did you mean 'size'?"),
-            ({"size": "day"}, "must be one of number, boolean, duration, date, category, text, ignore. Got 'day'"),
+            (
+                {"size": "day"},
+                "must be one of number, boolean, duration, date, category, text, date-dmy, date-mdy, ignore. Got 'day'",
+            ),
             ({"size": "date"}, "column 'size' held dates when fitted, and now double"),
             ({"size": "text"}, "column 'size' cannot be text: it holds double"),
             ({"empty": "number"}, "column 'empty' holds no finite number"),

@@ -1,5 +1,7 @@
 """Texts: vocabularies as scikit-learn makes them, hashed places with names, and what is left out of a table."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -8,7 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 import rankwise as rw
 from rankwise import TableEncoder
-from rankwise.features import RowError
+from rankwise.features import ColumnWarning, RowError
 from rankwise.features._arrow import hashed_place
 
 TEXTS = [
@@ -90,7 +92,14 @@ class TestLeftOut:
         )
 
     def test_with_a_note(self, table):
-        encoder = TableEncoder().fit(table)
+        with pytest.warns(ColumnWarning) as caught:
+            encoder = TableEncoder().fit(table)
+        assert [str(warning.message) for warning in caught] == [
+            "columns are left out: 'same' (constant), 'zero' (constant), 'code' (identifier), 'Customer ID' "
+            "(identifier). kinds={'same': ...} keeps one, as a category, say; kinds={'same': 'ignore'} leaves it out "
+            "without this warning."
+        ]
+        assert caught[0].filename == __file__
         assert encoder.feature_names_in_.tolist() == ["a", "size", "day", "number"]
         assert encoder.notes_ == {
             "same": "constant: always 'x'",
@@ -102,7 +111,46 @@ class TestLeftOut:
     def test_not_by_few_rows_nor_in_streams_nor_against_orders(self, table):
         assert TableEncoder().fit(table[:49]).feature_names_in_.size == 8
         assert TableEncoder(stream=True).fit(table).feature_names_in_.size == 8
-        assert "code" in TableEncoder(kinds={"code": "category"}).fit(table).feature_names_in_
+        kinds = {"code": "category"} | dict.fromkeys(["same", "zero", "Customer ID"], "ignore")
+        assert "code" in TableEncoder(kinds=kinds).fit(table).feature_names_in_
+
+    def test_without_a_warning_where_it_is_asked_for(self, table):
+        left_out = dict.fromkeys(["same", "zero", "code", "Customer ID"], "ignore")
+        assert TableEncoder(kinds=left_out).fit(table).feature_names_in_.size == 4
+        with pytest.warns(ColumnWarning, match="'b' .no value"):
+            TableEncoder(stream=True).fit(pd.DataFrame({"a": [1.0, 2.0], "b": [None, None]}))
+
+    def test_a_search_and_a_model_warn_once(self, table):
+        y = np.arange(60) % 3
+        auto = rw.AutoOrdinal(n_fits=10, estimators=["SVOR", "CumulativeLink, linear"], cv=2)
+        for model in (auto, rw.TableModel(rw.SVOR())):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                model.fit(table, y)
+            assert sum(issubclass(warning.category, ColumnWarning) for warning in caught) == 1
+
+    @pytest.mark.parametrize("form", [int, float])
+    @pytest.mark.parametrize("name", ["id", "Customer ID", "customerId", "patient_id", "shopID"])
+    def test_identifiers_with_duplicates(self, name, form):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=400)
+        for n_values, kind in ((380, "ignore"), (120, "ignore"), (20, "category")):
+            ids = pd.Series(rng.integers(0, n_values, 400)).astype(form)
+            if form is float:
+                ids[0] = np.nan
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ColumnWarning)
+                encoder = TableEncoder().fit(pd.DataFrame({name: ids, "x": x}))
+            assert encoder.kinds_[name] == kind
+            assert "identifier" in encoder.notes_[name]
+
+    @pytest.mark.parametrize("name", ["paid", "humid", "grid", "price_index", "body mass index", "n_ids", "key", "n"])
+    def test_numbers_with_other_names_stay_numbers(self, name):
+        values = np.random.default_rng(0).integers(0, 300, 400)
+        encoder = TableEncoder().fit(pd.DataFrame({name: values}))
+        assert encoder.kinds_[name] == "number"
+        with_parts = pd.DataFrame({"id": values + 0.5})
+        assert TableEncoder().fit(with_parts).kinds_["id"] == "number"
 
     def test_nothing_is_left(self, table):
         with pytest.raises(ValueError, match=r"no column is left to learn from: .*'same': constant: always 'x'"):

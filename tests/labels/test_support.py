@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import rankwise
 from rankwise._errors import RowError
+from rankwise._registry import Entry
 from rankwise.labels import KINDS, encode, estimators_for, require_support
 from tests.strategies import annotated
 
@@ -20,9 +21,9 @@ EXACT, INTERVAL, CANDIDATES = {"exact"}, {"exact", "interval"}, {"exact", "inter
 @pytest.fixture
 def public(monkeypatch):
     kinds = {"Plain": EXACT, "Ranger": INTERVAL, "Chooser": CANDIDATES, "Archer": CANDIDATES}
-    classes = {name: type(name, (), {"label_kinds": kinds[name]}) for name in kinds}
-    monkeypatch.setattr("rankwise.labels._support._public_classes", lambda: classes)
-    return classes
+    entries = {name: Entry("nowhere", tuple(kinds[name])) for name in kinds}
+    monkeypatch.setattr("rankwise.labels._support.ESTIMATORS", entries)
+    return entries
 
 
 def test_who_learns_from_what(public):

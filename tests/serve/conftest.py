@@ -36,6 +36,18 @@ def online(stream):
     return to_bytes(model)
 
 
+@pytest.fixture(scope="module")
+def nursery(tmp_path_factory, online):
+    """A process that forks servers."""
+    from tests.serve.killing import Nursery
+
+    model = tmp_path_factory.mktemp("nursery") / "model.rankwise"
+    model.write_bytes(online)
+    made = Nursery(model)
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="session")
 def batch(stream):
     """Content of the file of a model with probabilities that does not learn on."""

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import math
 import os
 import random
 import signal
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise.serve.replica import built
@@ -47,11 +49,12 @@ class Nursery:
 class Servers:
     """Servers on one store and port, one after the other."""
 
-    def __init__(self, nursery, folder, content, **settings):
+    def __init__(self, nursery, folder, content, described=None, **settings):
         self.store, self.port, self._nursery, self.pid = folder / "feedback.sqlite", free_port(), nursery, 0
         model = folder / "model.rankwise"
         model.write_bytes(content)
         self._described = {"model": str(model), "store": str(self.store), "port": self.port, "settings": settings}
+        self._described |= described or {}
 
     def start(self):
         self.pid, url = self._nursery.start(self._described)
@@ -83,7 +86,7 @@ class Load:
 
     def __init__(self, port, stream, n_clients=4, seed=0):
         self.port, self.stream = port, stream
-        self.acknowledged, self.answers, self.sent = [], {}, 0
+        self.acknowledged, self.answers, self.ids = [], {}, set()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._random = random.Random(seed)
@@ -100,7 +103,14 @@ class Load:
             picked = [(k * 7919 + i * 31 + j) % len(rows) for j in range(n)]
             body = {"rows": [{"id": id, "features": rows[p], "label": labels[p]}
                              for id, p in zip(ids, picked, strict=True)]}  # fmt: skip
-            answer, connection = self._until_done("POST", "/v1/feedback", body, connection)
+            key = None
+            if k % 2:  # no ids of their own: the key tells that it is the same request
+                key, ids = f"c{k}-{i}", [f"c{k}-{i}/{j}" for j in range(n)]
+                for row in body["rows"]:
+                    del row["id"]
+            with self._lock:
+                self.ids |= set(ids)
+            answer, connection = self._until_done("POST", "/v1/feedback", body, connection, key)
             if answer is None:
                 break
             with self._lock:
@@ -113,12 +123,13 @@ class Load:
         if connection is not None:
             connection.close()
 
-    def _until_done(self, method, path, body, connection):
+    def _until_done(self, method, path, body, connection, key=None):
         while not self._stop.is_set():
             try:
                 if connection is None:
                     connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-                connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+                headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": key})
+                connection.request(method, path, json.dumps(body), headers)
                 answer = connection.getresponse()
                 said = answer.read()
                 if answer.status in (200, 202):
@@ -137,34 +148,56 @@ class Load:
             thread.join()
 
 
-def kill_often(nursery, folder, content, stream, times, seed=0):
-    """Kill a server at random moments under load; return how many feedbacks were acknowledged, and what is wrong."""
-    moments = random.Random(seed)
+@dataclass
+class Soak:
+    """What became of a server that was killed again and again, and of what clients were told."""
+
+    kills: int
+    acknowledged: int  # feedbacks
+    logged: int  # feedbacks in the log, among them some whose answer was lost with the server
+    lost: int
+    doubled: int
+    misplaced: int  # at another place than was told
+    wrong: list  # in words, also what --verify finds
+
+    def __str__(self):
+        return (
+            f"{self.kills} kills, {self.acknowledged} acknowledged feedbacks, {self.logged} in the log: "
+            f"{self.lost} lost, {self.doubled} doubled, {self.misplaced} misplaced, {len(self.wrong)} wrong in all"
+        )
+
+
+def kill_often(nursery, folder, content, stream, times, seed=0, seconds=math.inf):
+    """Kill a server at random moments under load, so many times or as often as the seconds allow."""
+    moments, end, kills = random.Random(seed), time.monotonic() + seconds, 0
     with Servers(nursery, folder, content, snapshot_every=100, keep=4) as servers:
         load = Load(servers.port, stream, seed=seed)
         try:
-            for _ in range(times):
+            while kills < times and time.monotonic() < end:
                 servers.start()
                 time.sleep(moments.expovariate(1 / 0.15))
                 servers.kill()
+                kills += 1
             servers.start()
             time.sleep(0.2)
         finally:
             load.stop()
         servers.kill(signal.SIGTERM)
-    return len(load.acknowledged), wrong_with(servers.store, load)
+    return what_became(servers.store, load, kills)
 
 
-def wrong_with(path, load):
-    """What is not as it should be in a store, given what clients were told."""
-    wrong = []
+def what_became(path, load, kills):
+    """Compare a store with what clients were told."""
     with Store(path) as store:
         places = store.connection.execute("SELECT id, seq FROM log WHERE kind = 'feedback'").fetchall()
-        times = Counter(id for id, _ in places)
-        wrong += [f"{id}: acknowledged, in the log {times[id]} times" for id in load.acknowledged if times[id] != 1]
-        seqs = dict(places)
-        wrong += [f"{id}: told {seq}, is {seqs[id]}" for id, seq in load.answers.items() if seqs[id] != seq]
+        times, seqs = Counter(id for id, _ in places), dict(places)
+        lost = [id for id in load.acknowledged if not times[id]]
+        doubled = [id for id, n in times.items() if n > 1]
+        misplaced = [id for id, seq in load.answers.items() if id in seqs and seqs[id] != seq]
+        wrong = [f"{id}: lost" for id in lost] + [f"{id}: doubled" for id in doubled]
+        wrong += [f"{id}: told {load.answers[id]}, is {seqs[id]}" for id in misplaced]
+        wrong += [f"{id}: nobody sent it" for id in seqs.keys() - load.ids]
         wrong += [check.what for check in verify(store) if not check.is_equal]
         served = built(store, store.versions()[-1])
         wrong += [] if served.progress.loss.n_rows else ["nothing was learnt"]
-    return wrong
+    return Soak(kills, len(load.acknowledged), len(places), len(lost), len(doubled), len(misplaced), wrong)

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 from contextlib import asynccontextmanager
 
 import httpx
@@ -18,6 +19,8 @@ from rankwise.serve.service import Service
 from rankwise.serve.store import Store
 from rankwise.serve.tokens import TokenFileError, Tokens
 from rankwise.serve.writer import Settings
+
+JSON_TYPE = {"content-type": "application/json"}
 
 
 @pytest.fixture
@@ -166,7 +169,7 @@ def test_a_key_is_for_one_request(served, stream, own_ids):
         assert first.status_code == 200
         log = (await client.get("/v1/model")).json()["log"]
         for other in others:
-            said = problem(await client.post("/v1/feedback", json=other, headers=key), 422)
+            said = problem(await client.post("/v1/feedback", json=other, headers=key), 409)
             assert "Idempotency-Key 'order-66' was used for another request" in said["detail"]
         assert (await client.post("/v1/feedback", json=body(0, 4), headers=key)).content == first.content
         assert (await client.get("/v1/model")).json()["log"] == log == 4
@@ -180,7 +183,7 @@ def test_two_requests_with_one_key_that_come_together(served, stream):
         key = {"Idempotency-Key": "k"}
         sent = [feedback(stream, 0, 2), feedback(stream, 4, 6), feedback(stream, 0, 2)]
         answers = await asyncio.gather(*(client.post("/v1/feedback", json=body, headers=key) for body in sent))
-        assert [answer.status_code for answer in answers] == [200, 422, 200]
+        assert [answer.status_code for answer in answers] == [200, 409, 200]
         assert (await client.get("/v1/model")).json()["log"] == 2
 
     served(test)
@@ -281,7 +284,7 @@ def test_versions_and_rollback(served, stream):
 def test_metrics_and_health(served, stream, batch):
     async def test(client):
         assert (await client.get("/healthz")).json()["status"] == "ok"
-        assert (await client.get("/readyz")).json() == {"status": "ready"}
+        assert (await client.get("/readyz/learn")).json()["learn"]
         await client.post("/v1/predict", json={"rows": stream[0] * 2})
         await client.post("/v1/predict", json={"rows": [{**row, "c0": row["c0"] + 100} for row in stream[0] * 5]})
         await client.post("/v1/feedback", json=feedback(stream, 0, 100))
@@ -299,7 +302,8 @@ def test_metrics_and_health(served, stream, batch):
         assert values['rankwise_requests_total{route="predict",status="200"}'] == "2"
         assert values['rankwise_request_seconds_count{route="feedback"}'] == "1"
         client.application.only.engine.broken = "disk is full"
-        problem(await client.get("/readyz"), 503)
+        problem(await client.get("/readyz/learn"), 503)
+        assert (await client.get("/readyz")).json()["trouble"] == {"model": "disk is full"}
 
     served(test, {"model": batch})
 
@@ -329,6 +333,24 @@ def test_the_description_names_every_path(served):
         ("POST", "/v1/predict", b'{"rows": [{"c0": 1e400, "c1": 1, "c2": 1, "c3": 1}]}', 422),
         ("POST", "/v1/predict", b'{"rows": [{"c0": NaN, "c1": 1, "c2": 1, "c3": 1}]}', 400),
         ("POST", "/v1/predict", b'{"rows": [{"c0": 1%s, "c1": 1, "c2": 1, "c3": 1}]}' % (b"0" * 400), 422),
+        ("POST", "/v1/predict", b'{"rows": [{"c0": true, "c1": 1, "c2": 1, "c3": 1}]}', 422),
+        ("POST", "/v1/predict", '{"rows": [{"c0": "\u0661\u0662", "c1": 1, "c2": 1, "c3": 1}]}'.encode(), 422),
+        ("POST", "/v1/predict", '{"rows": [{"c0": "\uff11", "c1": 1, "c2": 1, "c3": 1}]}'.encode(), 422),
+        ("POST", "/v1/predict", b'{"rows": [{"c0": "1e400", "c1": 1, "c2": 1, "c3": 1}]}', 422),
+        ("POST", "/v1/predict", b'{"rows": [{"c0": Infinity, "c1": 1, "c2": 1, "c3": 1}]}', 400),
+        ("POST", "/v1/explain", b'{"rows": [{"c0": true, "c1": 1, "c2": 1, "c3": 1}]}', 422),
+        ("POST", "/v1/predict", b'{"rows": [{"c0": 1, "c1": 1, "c2": 1, "c3": 1, "c0": 2}]}', 422),
+        ("POST", "/v1/predict", b'{"rows": [{"c0": 1, "c1": 1, "c2": 1, "c3": 1, "a:b": 0, "a\\u003ab": 2}]}', 422),
+        ("POST", "/v1/predict", b'{"rows": [], "rows": []}', 422),
+        ("POST", "/v1/predict", b'{"rows": [], "level": 0.9, "level": 0.5}', 422),
+        ("POST", "/v1/feedback", b'{"rows": [{"label": "1", "label": "2", "features": {"c0": 1, "c1": 1, "c2": 1, '
+                                 b'"c3": 1}}]}', 422),
+        ("POST", "/v1/feedback", b'{"rows": [{"label": "1", "features": {"c0": 1, "c1": 1, "c2": 1, "c3": true}}]}',
+         422),
+        ("POST", "/v1/feedback", b'{"rows": [{"label": "1", "features": {"c0": 1, "c1": 1, "c2": 1, "c3": 1}, '
+                                 b'"weight": 1, "weight": 1.0}]}', 422),
+        ("PUT", "/v1/feedback/f0", b'{"label": "1", "label": "2"}', 422),
+        ("POST", "/v1/versions/rollback", b'{"version": 1, "version": 2}', 422),
         ("POST", "/v1/predict", b'{"rows": [], "level": 1}', 422),
         ("POST", "/v1/predict", b'{"rows": [], "wrong": 1}', 422),
         ("POST", "/v1/feedback", b'{"rows": [{"label": "1"}]}', 422),
@@ -352,6 +374,36 @@ def test_bad_requests_get_clear_answers(served, method, path, body, status):
         assert said["detail"]
         assert "Traceback" not in answer.text
         assert (await client.get("/v1/model")).json()["log"] == 0
+
+    served(test)
+
+
+@pytest.mark.parametrize(
+    "name", ["Host", "Authorization", "Idempotency-Key", "Content-Type", "Content-Length", "Origin", "X-Request-ID"]
+)
+def test_a_header_that_counts_comes_once(served, stream, name):
+    async def test(client):
+        values = {"Host": "localhost", "Content-Type": "application/json", "Content-Length": "2"}
+        value = values.get(name, "http://localhost" if name == "Origin" else "abc")
+        headers = [("Host", "localhost"), ("Content-Type", "application/json")]
+        twice = [pair for pair in headers if pair[0] != name] + [(name, value)] * 2
+        said = problem(await client.post("/v1/feedback", content=b"{}", headers=twice), 400)
+        assert f"the header {name.lower()!r} came twice" in said["detail"]
+
+    served(test)
+
+
+def test_keys_of_long_bodies_come_once(served, stream):
+    rows = [{**row, "note": "a: b" if i % 2 else "c"} for i, row in enumerate(stream[0] * 8)]
+
+    async def test(client):
+        whole = json.dumps({"rows": rows})
+        assert len(whole) > 200_000
+        for text in (whole, json.dumps({"rows": rows, "level": 0.9, "ids": [f"urn:{i}" for i in range(len(rows))]})):
+            assert (await client.post("/v1/predict", content=text, headers=JSON_TYPE)).status_code == 200
+        doubled = whole[: -len("}]}")] + ', "note": "d"}]}'
+        said = problem(await client.post("/v1/predict", content=doubled, headers=JSON_TYPE), 422)
+        assert "the key 'note' comes twice" in said["detail"]
 
     served(test)
 

@@ -4,6 +4,7 @@ import json
 import runpy
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -254,3 +255,21 @@ def test_the_example_talks_to_a_client(stream):
     fake = Fake()
     assert example["river_style"](fake, [(row, 1) for row in stream[0][:4]]) == 1.0
     assert fake.learnt == 4
+
+
+def test_events_say_who_did_what(filled, tmp_path, stream):
+    path = filled[1]
+    with Store(path, write=True) as store, Engine(store) as engine:
+        engine.feedback(stream[0][:2], ["of ada", "of nobody"], ["1", "2"], actor="ada")
+        engine.change("of ada", "3", None, actor="bo").result()
+        engine.change("of ada", None, None, actor="cy").result()
+        n, times = store.last, (time.time() - 600, time.time())
+    succeed("store", "export", path, "--events", "--output", tmp_path / "events.parquet")
+    events = pq.read_table(tmp_path / "events.parquet").to_pylist()
+    assert [event["seq"] for event in events] == list(range(1, n + 1))
+    assert [(event["kind"], event["actor"]) for event in events[-4:]] == [
+        ("feedback", "ada"), ("feedback", "ada"), ("correction", "bo"), ("retraction", "cy"),
+    ]  # fmt: skip
+    assert {event["target"] for event in events[-2:]} == {events[-4]["seq"]}
+    assert times[0] < events[-1]["at"].timestamp() < times[1]
+    assert "exclude each other" in fail(2, "store", "export", path, "--events", "--answers-to", "potato", "-o", "t.csv")

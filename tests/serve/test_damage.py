@@ -134,13 +134,20 @@ class TestLoss:
             ("DELETE FROM log", "ends at event 0, but event 401"),
             ("DELETE FROM log WHERE seq > 390", "ends at event 390, but event 401"),
             ("DELETE FROM meta", "is another store"),
-            ("DROP TABLE log", "no such table: log"),
+            ("DROP TABLE log", "the table .log. is gone"),
         ],
     )
     def test_emptied_tables_are_a_loss(self, filled, statement, said):
         sql(filled, statement)
         with pytest.raises(StoreError, match=said):
             Store(filled, write=True)
+
+    def test_verify_misses_what_was_acknowledged(self, tmp_path, online, stream):
+        path = fill(tmp_path / "f.sqlite", online, stream, 40, snapshot_every=10_000)
+        sql(path, "DELETE FROM snapshots", "DELETE FROM log WHERE seq > 30")
+        assert failed(path) == ["the store ends at event 30, but event 41 was acknowledged"]
+        Path(f"{path}.lock").unlink()
+        assert failed(path) == []
 
     def test_a_log_without_versions_is_not_learnt_by_the_first_model_that_comes(self, filled, online):
         sql(filled, "DELETE FROM versions", "DELETE FROM snapshots")
@@ -468,3 +475,9 @@ def test_verify_works_where_nothing_can_be_written(filled, stream, recent):
         assert len(equal) > 3
         assert all(equal)
         os.chmod(copy, 0o755)
+
+
+def test_inspect_shows_the_digest_of_the_last_event(filled):
+    with Store(filled) as store:
+        assert json.loads(succeed("store", "inspect", filled, "--json"))["digest"] == store.head.hex()
+        assert store.head.hex() in succeed("store", "inspect", filled)

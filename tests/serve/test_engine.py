@@ -361,3 +361,24 @@ def test_a_full_disk_refuses_a_group_and_loses_nothing(opened, stream):
     engine.feedback([big], ["big"], ["1"])
     assert engine.broken is None
     assert engine.store.last == 21
+
+
+def test_a_lock_file_that_cannot_be_written_keeps_no_row_from_being_learnt(opened, stream, monkeypatch):
+    """What is committed is learnt: the note beside the store is only behind."""
+    engine = opened()
+    give(engine, stream, 0, 20)
+
+    def fails(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(engine.store.lock, "write", fails)
+    give(engine, stream, 20, 40)
+    assert engine.replica.seq == engine.store.last == 40
+    assert engine.replica.progress.loss.n_rows == replayed(engine).progress.loss.n_rows
+
+
+def replayed(engine):
+    with engine.store.reader() as reader:
+        replica = Replica.from_snapshot(reader, reader.current(), None)
+        replica.replay(reader, reader.last)
+        return replica

@@ -63,7 +63,7 @@ def test_a_disk_that_takes_no_more_bytes(tmp_path, online, stream):
                 assert answer.headers["content-type"] == "application/problem+json"
                 break
         assert max(statuses) in (500, 503, 507)
-        assert client.get("/readyz").status_code == 503
+        assert client.get("/readyz/learn").status_code == 503
         assert client.post("/v1/predict", json={"rows": [stream[0][0]]}).status_code == 200  # goes on to predict
     with Serving(tmp_path, online) as served, httpx.Client(base_url=served.url) as client:  # more room again
         assert len(acknowledged) > 10

@@ -1,4 +1,4 @@
-"""Deep trees: LightGBM computes contributions by recursion, so a file may hold no deeper tree than a fit makes."""
+"""Deep trees: a walk is short and a recursion of LightGBM's shallow, as files hold no deeper tree than a fit makes."""
 
 import threading
 import time
@@ -10,37 +10,19 @@ import rankwise as rw
 from rankwise.onnx import to_onnx
 from rankwise.persistence import ModelFileError
 from rankwise.trees import boosted_thresholds
-from rankwise.trees._model_text import DEEPEST, END, read_trees
+from rankwise.trees._walk import MISSING_LEFT
+from rankwise.trees.arrays import DEEPEST, Trees
 
 
 def chain(n_splits, n_features=1):
-    """Text of one tree, in which each split has a leaf and the next split below it."""
-    split, leaf = np.arange(n_splits), np.arange(n_splits + 1)
-    lines = {
-        "num_leaves": [n_splits + 1],
-        "num_cat": [0],
-        "split_feature": split % n_features,
-        "split_gain": split * 0 + 1,
-        "threshold": split / n_splits,
-        "decision_type": split * 0 + 2,
-        "left_child": -split - 1,
-        "right_child": [*range(1, n_splits), -n_splits - 1],
-        "leaf_value": leaf / n_splits,
-        "leaf_weight": leaf * 0 + 1,
-        "leaf_count": leaf * 0 + 1,
-        "internal_value": split * 0,
-        "internal_weight": split * 0 + 1,
-        "internal_count": n_splits + 1 - split,
-        "is_linear": [0],
-        "shrinkage": [1],
-    }
-    text = "Tree=0\n" + "".join(f"{key}={' '.join(map(str, v))}\n" for key, v in lines.items()) + "\n\n"
-    names = " ".join(f"Column_{j}" for j in range(n_features))
-    infos = " ".join(["[0:1]"] * n_features)
-    return (
-        f"tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx={n_features - 1}\n"
-        f"feature_names={names}\nfeature_infos={infos}\ntree_sizes={len(text)}\n\n{text}{END}"
-    )
+    """One tree, in which each split has a leaf and the next split below it."""
+    split, arrays = np.arange(n_splits, dtype=np.int32), Trees.of_one_leaf().to_plain()
+    arrays |= {"n_splits": np.full(1, n_splits, dtype=np.int32), "feature": split % n_features}
+    arrays |= {"threshold": split / n_splits, "rule": np.full(n_splits, MISSING_LEFT, dtype=np.uint8)}
+    arrays |= {"left": -split - 1, "right": split + 1, "gain": np.ones(n_splits, dtype=np.float32)}
+    arrays |= {"value": np.arange(n_splits + 1) / n_splits, "count": np.ones(n_splits + 1, dtype=np.int32)}
+    arrays["right"][-1] = -n_splits - 1
+    return Trees(**arrays)
 
 
 def depth(tree):
@@ -61,7 +43,7 @@ def model():
 @pytest.mark.parametrize("n_splits", [DEEPEST + 1, 300_000])
 def test_a_deeper_tree_is_refused(model, tmp_path, n_splits):
     forged = model._twin()
-    forged._text = chain(n_splits, 3)
+    forged.trees_ = chain(n_splits, 3)
     rw.save(forged, tmp_path / "model")
     start = time.process_time()
     with pytest.raises(ModelFileError, match=f"tree 0: no tree is deeper than {DEEPEST} splits"):
@@ -71,7 +53,7 @@ def test_a_deeper_tree_is_refused(model, tmp_path, n_splits):
 
 def test_the_deepest_tree_answers_in_a_thread_with_a_small_stack(model, tmp_path):
     deep = model._twin()
-    deep._text = chain(DEEPEST, 3)
+    deep.trees_ = chain(DEEPEST, 3)
     rw.save(deep, tmp_path / "model")
     loaded, X, found = rw.load(tmp_path / "model"), np.linspace(0, 1, 30)[:, None].repeat(3, axis=1), []
     size = threading.stack_size(512 * 1024)
@@ -82,6 +64,8 @@ def test_the_deepest_tree_answers_in_a_thread_with_a_small_stack(model, tmp_path
     finally:
         threading.stack_size(size)
     explanation = found[0]
+    theirs = loaded.booster_.predict(X, pred_contrib=True)[:, :-1]
+    np.testing.assert_allclose(explanation.values, theirs, atol=1e-9)
     np.testing.assert_allclose(explanation.values.sum(axis=1) + explanation.base, loaded.project(X), atol=1e-9)
 
 
@@ -100,8 +84,7 @@ def test_a_fit_makes_no_deeper_tree_than_a_file_may_hold(monkeypatch, tmp_path, 
     X, y, weight = skewed()
     options = {"min_sum_hessian_in_leaf": 0.0, "min_data_in_bin": 1, **asked}
     model = rw.BoostedThresholds(engine_params=options, **GREEDY).fit(X, y, weight)
-    (tree,) = read_trees(model._text, 1)
-    assert depth(tree) == (7 if asked.get("max_depth") == 7 else 50)
+    assert depth(model.trees_) == (7 if asked.get("max_depth") == 7 else 50)
     rw.save(model, tmp_path / "model")
     assert rw.load(tmp_path / "model").project(X).tobytes() == model.project(X).tobytes()
 

@@ -18,6 +18,7 @@ from rankwise_experiments import (
     enron,
     growing,
     importance,
+    inference,
     intervals,
     missing_labels,
     models,
@@ -112,6 +113,10 @@ _RUNS = {
     "raters": (
         raters.run,
         "Several raters: the model of raters against the majority and Dawid-Skene, simulated and real",
+    ),
+    "inference": (
+        inference.run,
+        "Tests and intervals of CumulativeLink and TableModel on simulated data: rejections, coverage and power",
     ),
     "intervals": (
         intervals.run,

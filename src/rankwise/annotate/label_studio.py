@@ -56,6 +56,7 @@ class LabelStudioApplication(Application):
             ("/health", "GET", self.health, PUBLIC),
             ("/healthz", "GET", self.healthz, PUBLIC),
             ("/readyz", "GET", self.readyz, PUBLIC),
+            ("/readyz/learn", "GET", self.ready_to_learn, PUBLIC),
             ("/metrics", "GET", self.metrics, READ),
             ("/versions", "GET", self.known_versions, READ),
             ("/setup", "POST", self.setup, PREDICT),

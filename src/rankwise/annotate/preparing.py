@@ -14,6 +14,7 @@ from rankwise.serve import page
 from rankwise.serve.app import Application
 from rankwise.serve.gate import Reply
 from rankwise.serve.problems import MEDIA_TYPE, Problem
+from rankwise.serve.request_log import RequestLog
 
 _QUICK = 1.0  # seconds of which nobody needs to be told
 
@@ -30,6 +31,7 @@ class PreparedApplication:
         self.opened, self.title, self.language, self.waiting = opened, title, language, waiting
         self.application: Application | None = None
         self.asgi = self
+        self.request_log: RequestLog | None = None
         self._running = AsyncExitStack()
 
     async def prepare(self) -> None:
@@ -56,8 +58,21 @@ class PreparedApplication:
         finally:
             if told is not None:
                 told.cancel()
+        application.asgi.request_log = self.request_log
         await self._running.enter_async_context(application._lifespan(None))
         self.application = application
+
+    def reload(self) -> None:
+        """Read the tokens again, and open the request log anew."""
+        if self.application is not None:
+            self.application.reload()
+        elif self.request_log is not None:
+            self.request_log.reopen()
+
+    def refused(self, client: str, status: int, reason: str) -> None:
+        """Count and log what came to the server and was no request."""
+        if self.application is not None:
+            self.application.refused(client, status, reason)
 
     def close_streams(self) -> None:
         """End server-sent events, so that the server can stop."""

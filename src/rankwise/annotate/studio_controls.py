@@ -99,7 +99,7 @@ def _chosen(
         if known and question not in known:
             raise ControlsError(
                 f"the labelling configuration has no control {question!r}; it has {', '.join(known)}. "
-                f"Name one of them by --question."
+                f"Name one of them when the backend is started."
             )
         return known.get(question)
     classes = order.values.tolist()
@@ -107,5 +107,5 @@ def _chosen(
     candidates = fit or list(controls)
     if len(candidates) > 1:
         names = ", ".join(control.name for control in candidates)
-        raise ControlsError(f"which control holds the class: {names}? Name it by --question.")
+        raise ControlsError(f"which control holds the class: {names}? Name it when the backend is started.")
     return candidates[0] if candidates else None

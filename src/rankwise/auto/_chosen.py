@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.model import Enclosing, Layer
+from rankwise.base.row_data import indexable
 from rankwise.base.transaction import reader
 from rankwise.table_model import InnerAnswers
 
@@ -22,7 +23,7 @@ class ChoosingEstimator(Enclosing, InnerAnswers, SavedEstimator):  # type: ignor
 
     @reader
     def _ask(self, method: str, X: Any, *more: Any) -> Any:
-        return getattr(self.best_estimator_, method)(X, *more)
+        return getattr(self.best_estimator_, method)(indexable(X), *more)
 
     def _offers(self, method: str) -> bool:
         return hasattr(getattr(self, "best_estimator_", getattr(self, "estimator", None)), method)

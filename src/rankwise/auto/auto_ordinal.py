@@ -2,6 +2,7 @@
 
 import math
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -19,10 +20,10 @@ from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses, s
 from rankwise.auto.blended import BlendedOrdinal, of_labels, stacking_weights
 from rankwise.base.default_parts import DefaultParts
 from rankwise.base.transaction import reader
-from rankwise.calibration._inner import fitted_to
+from rankwise.calibration._inner import fitted_to, rows_and_labels
 from rankwise.evaluation import format_table
 from rankwise.features import TableEncoder
-from rankwise.labels import Labels, check_weights, encode, warn_of_classes
+from rankwise.labels import Labels, check_weights, warn_of_classes
 
 _BLENDED = "blend"
 _COLUMNS = ("model", "what", "error", "error_se", "nearest", "farthest", "rows", "fit_seconds", "remark")
@@ -131,8 +132,7 @@ class AutoOrdinal(DefaultParts, ChoosingEstimator):  # type: ignore[override]
         """
         with self._afresh() as model:
             model._validate_params()
-            X = X if hasattr(X, "shape") else np.asarray(X)  # rows can be selected
-            labels = encode(y, model.classes, n_rows=X.shape[0])
+            X, labels = rows_and_labels(X, y, model.classes)
             if model.classes is None and not isinstance(y, Labels):
                 warn_of_classes(labels.order, len(labels))
             weight = check_weights(sample_weight, len(labels))
@@ -146,7 +146,9 @@ class AutoOrdinal(DefaultParts, ChoosingEstimator):  # type: ignore[override]
         tried, default = candidates(self.estimators, X, self.metric, self.encoder, n_labelled, int(self.random_state))
         for candidate in tried:
             if candidate.name == default and getattr(candidate.model, "encoder", "none") != "none":
-                candidate.model._new_encoder().fit(X).transform(X)  # an error names the row of the whole table
+                with warnings.catch_warnings():  # of columns left out, which the last fit repeats
+                    warnings.simplefilter("ignore")
+                    candidate.model._new_encoder().fit(X).transform(X)  # an error names the row of the whole table
         budget = Budget(fits=float(self.n_fits)) if self.n_fits is not None else Budget(float(self.time_budget))
         show = self._display()
         search = Search(

@@ -22,9 +22,10 @@ from rankwise._sklearn import Interval, StrOptions
 from rankwise._types import Floats
 from rankwise.base.model import Enclosing, Layer
 from rankwise.base.probabilities import DECISIONS, ProbabilityModel
+from rankwise.base.row_data import indexable
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
-from rankwise.calibration._inner import fitted_to, labels_of
+from rankwise.calibration._inner import fitted_to, rows_and_labels
 from rankwise.evaluation import StratifiedIntervalKFold, cross_val_predict
 from rankwise.labels import Labels, check_weights
 
@@ -122,7 +123,7 @@ class BlendedOrdinal(Enclosing, ProbabilityModel):  # type: ignore[override]
         """
         with self._afresh() as model:
             model._check_estimators()
-            labels = labels_of(X, y, model.classes)
+            X, labels = rows_and_labels(X, y, model.classes)
             weight = check_weights(sample_weight, len(labels))
             model._check_decision(labels.classes.size)
             folds = StratifiedIntervalKFold(model.cv, shuffle=True, random_state=model.random_state)
@@ -139,7 +140,7 @@ class BlendedOrdinal(Enclosing, ProbabilityModel):  # type: ignore[override]
         self.estimators_, self.weights_, self.classes_ = estimators, weights, classes
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
-        return X  # the models inside read them
+        return indexable(X)  # the models inside read them
 
     def _probabilities(self, rows: Any) -> Floats:
         pairs = zip(self.weights_, self.estimators_, strict=True)

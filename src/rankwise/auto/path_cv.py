@@ -9,7 +9,7 @@ Source of the one-standard-error rule: Breiman, Friedman, Olshen and Stone, "Cla
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -27,7 +27,7 @@ from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.base.state import require_array, require_number
 from rankwise.base.transaction import reader
 from rankwise.batch._strength import strengths
-from rankwise.calibration._inner import labels_of, rows_at
+from rankwise.calibration._inner import rows_and_labels, rows_at
 from rankwise.evaluation._cross_validation import splits_of
 from rankwise.labels import Labels, check_weights
 from rankwise.plots._style import OKABE_ITO, QUIET, SMALL, axes, curve_frame
@@ -46,7 +46,7 @@ class PathCV(ChoosingEstimator):
         ignored.
     alphas : array-like, optional
         Strengths to choose from. By default 13 of them from 10 to 1e-5 times the mean variance of the columns.
-    cv : int, splitter or list of (train, test), default 5
+    cv : int, splitter or iterable of (train, test), default 5
         Number of folds of :class:`rankwise.evaluation.StratifiedIntervalKFold`, or other ones.
     scoring : str or callable, optional
         Score to maximise. By default an :class:`rankwise.evaluation.IntervalScorer` of the estimator's ``loss``, or of
@@ -81,7 +81,7 @@ class PathCV(ChoosingEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["path", "fit"])],
         "alphas": ["array-like", None],
-        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), list],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), Iterable],
         "scoring": [str, callable, None],
         "rule": [StrOptions({"best", "one-se"})],
         "n_jobs": [Integral, None],
@@ -107,7 +107,7 @@ class PathCV(ChoosingEstimator):
         """
         with self._afresh() as model:
             model._validate_params()
-            labels = labels_of(X, y, model.estimator.classes)
+            X, labels = rows_and_labels(X, y, model.estimator.classes)
             weight = check_weights(sample_weight, len(labels))
             alphas = model._alphas(X)
             scorer = None if model.scoring is None else check_scoring(model.estimator, scoring=model.scoring)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from rankwise import metrics
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
+from rankwise._masks import unmasked
 from rankwise._warn import warn_user
 from rankwise.base.row_data import (
     Rows,
@@ -108,7 +109,7 @@ class TableEstimator(SavedEstimator):
         if not reset and self._takes_as_is(X):
             return kernel_rows(X)
         refuse_lazy(X)
-        X = require_sound(X)
+        X = require_sound(unmasked(X))
         try:
             checked = validate_data(
                 self,

@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._kernels.sparse import require_sound
+from rankwise._masks import unmasked
+
 _SAMPLED_ROWS = 500  # from which the scales of the columns are estimated
 _FEW = 1 << 16  # entries that are converted faster than a kernel for their types is compiled
 
@@ -110,6 +113,31 @@ def refuse_lazy(X: Any) -> None:
     """Refuse a polars LazyFrame, whose rows are not computed yet."""
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, whose rows are not computed yet: give X.collect().")
+
+
+def indexable(X: Any) -> Any:
+    """X in a container whose rows can be taken: a frame, a list, an array in the machine's byte order, a CSR matrix."""
+    refuse_lazy(X)
+    X = unmasked(X)
+    if sparse.issparse(X):
+        return require_sound(X).tocsr()
+    if hasattr(X, "iloc") or hasattr(X, "schema"):
+        return _in_native_order(X) if hasattr(X, "columns") and hasattr(X, "iloc") else X
+    if isinstance(X, (list, tuple)):
+        return X
+    array = np.asarray(X)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def row_count(X: Any) -> int:
+    """Number of rows of an array, a frame, a sparse matrix or a list."""
+    return int(X.shape[0] if hasattr(X, "shape") else len(X))
+
+
+def _in_native_order(frame: Any) -> Any:
+    """A pandas frame without columns in the other byte order, of which pandas can take no rows."""
+    foreign = [name for name, dtype in frame.dtypes.items() if not getattr(dtype, "isnative", True)]
+    return frame.astype({name: frame.dtypes[name].newbyteorder("=") for name in foreign}) if foreign else frame
 
 
 def first_text_column(X: Any) -> tuple[Any, Any] | None:

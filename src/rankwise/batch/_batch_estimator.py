@@ -9,7 +9,7 @@ over the informative rows: a row with a missing label or weight zero changes not
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar, Self
@@ -63,6 +63,8 @@ class BatchEstimator(OrdinalEstimator):
     alpha_: float
     #: Whether it is one of the models that choose ``alpha="auto"``, which do not warn.
     _is_probe = False
+    #: Names of the columns for messages, where rows come from an encoder as a matrix without names.
+    _name_columns: Callable[[], Sequence[Any]] | None = None
 
     def __init__(
         self, alpha: float | str = 1e-3, regularize: str = "weights", solver: str = "auto", tol: float = 1e-3,
@@ -283,7 +285,7 @@ class BatchEstimator(OrdinalEstimator):
 
     def _column_name(self, column: int) -> str | int:
         """Name of a column, or its number if it has none."""
-        name = self._feature_name(column)
+        name = self._feature_name(column) if self._name_columns is None else self._name_columns()[column]
         return column if name is None else str(name)
 
     def _design(self, rows: Rows) -> Design:

@@ -12,6 +12,7 @@ label, minus the information that is missing. So its share is in [0, 1] for ever
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -28,9 +29,9 @@ from rankwise._kernels.compile import kernel
 from rankwise._types import Floats
 from rankwise.base.row_data import length
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._identification import REMEDY, columns_named, dependences, described
 from rankwise.batch._link_risk import LOGIT, LinkRisk, pull_apart, row_springs
 from rankwise.batch._separation import separating_columns
+from rankwise.batch.identification import REMEDY, columns_named, dependences, described
 from rankwise.labels import encode
 from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, padded, probabilities
 from rankwise.solvers.design import Design, squared_norms
@@ -48,7 +49,7 @@ class LikelihoodRatio(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Evidence:
+class RowEvidence:
     """Labelled rows as a fitted model sees them; rows without a label or with weight zero are left out."""
 
     design: Design
@@ -58,7 +59,7 @@ class _Evidence:
     scores: Floats
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> _Evidence:
+    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> RowEvidence:
         read = model._rows(X, reset=False)
         labels = encode(y, model.classes_, n_rows=length(read))
         if labels.has_gaps.any():
@@ -118,45 +119,55 @@ def _ends(f, t, shrink, grow, low, high, link, a, g):
 
 def covariance(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
     """Covariance of weights and all thresholds; zero for thresholds that the labels do not determine."""
-    evidence = _Evidence.of(model, X, y, sample_weight)
+    evidence = RowEvidence.of(model, X, y, sample_weight)
     matrix, parameter = _covariance(model, evidence)
     widened = np.pad(matrix, ((0, 1), (0, 1)))
     return np.asarray(widened[np.ix_(parameter, parameter)])
 
 
-def _covariance(model: Any, evidence: _Evidence) -> tuple[Floats, NDArray[np.intp]]:
+def _covariance(model: Any, evidence: RowEvidence) -> tuple[Floats, NDArray[np.intp]]:
     """Covariance of weights and determined thresholds, and the place of every weight and threshold in it, or -1."""
     d, size = model.n_features_in_, model.n_features_in_ + evidence.thresholds.size
     if size > _MOST_PARAMETERS:
         raise ValueError(f"standard errors need at most {_MOST_PARAMETERS} weights and thresholds. Got {size} instead.")
-    _require_identified(model, evidence)
+    require_identified(model, evidence, model._column_name, except_zero=True)
     # Thresholds that the labels do not determine have no standard error.
     place, inside = evidence.risk.innermost.place_of_all()
     known = ~inside & (place > 0) & (place <= evidence.thresholds.size)
     parameter = np.concatenate([np.arange(d), np.where(known, d - 1 + place, -1)])
-    return _inverse(evidence.information(model.alpha_), model), parameter
+    require_identified(model, evidence, model._column_name, except_zero=True)
+    information = evidence.information(model.alpha_)
+    told = np.diag(information) > 0.0  # not of a column of zeros
+    inverse = np.zeros_like(information)
+    inverse[np.ix_(told, told)] = _inverse(information[np.ix_(told, told)], model)
+    return inverse, np.where(np.append(told, False)[parameter], parameter, -1)
 
 
-def _require_identified(model: Any, evidence: _Evidence) -> None:
-    """Raise an error that names the columns whose weights maximum likelihood does not determine."""
+def require_identified(
+    model: Any, evidence: RowEvidence, name: Callable[[int], str | int], *, except_zero: bool = False
+) -> None:
+    """Raise an error with the columns whose weights maximum likelihood does not determine; ``name`` names a column.
+
+    ``except_zero``: columns of zeros, such as that of categories that are new, do not count.
+    """
     if model.alpha_ != 0.0:
         return
-    found = dependences(evidence.design, evidence.risk)
+    found = [one for one in dependences(evidence.design, evidence.risk) if not (except_zero and one.is_zero)]
     if found:
-        raise ValueError(f"there are no standard errors: {described(found, model._column_name)} {REMEDY}")
+        raise ValueError(f"{described(found, name)} {REMEDY}")
     separating = separating_columns(evidence.design, evidence.risk, model.coef_, evidence.thresholds, found)
     if separating is not None:
         raise ValueError(
-            f"there are no standard errors: the labels are separable by "
-            f"{columns_named(separating, model._column_name)}, so the likelihood grows with these weights for ever. "
-            f"Drop the columns, merge levels or classes, or set alpha > 0."
+            f"the labels are separable by {columns_named(separating, name)}, so the likelihood grows with these "
+            f"weights for ever. Drop the columns, merge rare levels (TableEncoder(min_category_rows=...)) or classes, "
+            f"or set alpha > 0."
         )
 
 
 def inference_table(model: Any, X: Any, y: Any, sample_weight: Any, level: float) -> Any:
     """Table of :meth:`rankwise.CumulativeLink.inference`."""
     pandas = require("pandas", "inference returns a pandas table: pip install 'rankwise[io]'.")
-    evidence = _Evidence.of(model, X, y, sample_weight)
+    evidence = RowEvidence.of(model, X, y, sample_weight)
     inverse, parameter = _covariance(model, evidence)
     errors = np.sqrt(np.diag(inverse))
     robust = np.sqrt(np.einsum("ij,jk,ki->i", inverse, evidence.squared_slopes(), inverse))
@@ -164,7 +175,8 @@ def inference_table(model: Any, X: Any, y: Any, sample_weight: Any, level: float
     std_err, robust_std_err = (np.append(values, np.nan)[parameter] for values in (errors, robust))
     z = estimate / std_err
     reach = stats.norm.isf(0.5 * (1.0 - level)) * std_err
-    features = list(getattr(model, "feature_names_in_", (f"x{j}" for j in range(model.n_features_in_))))
+    named = map(model._column_name, range(model.n_features_in_))
+    features = [name if isinstance(name, str) else f"x{name}" for name in named]
     between = [f"{low}|{high}" for low, high in pairwise(model.classes_.tolist())]
     ratio = np.concatenate([np.exp(model.coef_), np.full(len(between), np.nan)])
     return pandas.DataFrame(
@@ -200,20 +212,28 @@ def _inverse(information: Floats, model: Any) -> Floats:
 
 def log_likelihood(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Weighted sum of the log-probabilities of the labels."""
-    return _Evidence.of(model, X, y, sample_weight).log_likelihood()
+    return RowEvidence.of(model, X, y, sample_weight).log_likelihood()
+
+
+def chosen_columns(without: Iterable[Any] | None, known: list[Any]) -> list[Any]:
+    """Columns to leave out of a model, all by default; an error about one that is unknown."""
+    named = known if without is None else list(without)
+    unknown = [name for name in named if name not in known]
+    if unknown or not named:
+        some = ", ".join(map(repr, known[:8])) + ", ..." * (len(known) > 8)
+        raise ValueError(
+            f"without must be columns of X: {some}. Got {repr(unknown[0]) if unknown else 'none'} instead."
+        )
+    return named
 
 
 def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: Any) -> LikelihoodRatio:
     """See :meth:`rankwise.CumulativeLink.likelihood_ratio_test`."""
     d = model.n_features_in_
     known = {name: j for j, name in enumerate(getattr(model, "feature_names_in_", ()))} or {j: j for j in range(d)}
-    named = list(known) if without is None else list(without)
-    unknown = [name for name in named if name not in known]
-    if unknown or not named:
-        what = f"Got {unknown[0]!r}" if unknown else "Got none"
-        raise ValueError(f"without must be columns of X, {', '.join(map(repr, list(known)[:8]))} ... {what} instead.")
+    named = chosen_columns(without, list(known))
     dropped = np.unique([known[name] for name in named])
-    evidence = _Evidence.of(model, X, y, sample_weight)
+    evidence = RowEvidence.of(model, X, y, sample_weight)
     kept = _independent(evidence, np.setdiff1d(np.arange(d), dropped))
     df = _independent(evidence, np.arange(d)).size - kept.size
     if df == 0:
@@ -231,7 +251,7 @@ def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: An
     return LikelihoodRatio(max(statistic, 0.0), df, float(stats.chi2.sf(statistic, df)))
 
 
-def _independent(evidence: _Evidence, columns: NDArray[np.intp]) -> NDArray[np.intp]:
+def _independent(evidence: RowEvidence, columns: NDArray[np.intp]) -> NDArray[np.intp]:
     """Those of some columns that do not follow from earlier ones."""
     matrix = evidence.design.matrix()[:, columns]
     design = Design((matrix.data, matrix.indices, matrix.indptr), columns.size)
@@ -240,7 +260,7 @@ def _independent(evidence: _Evidence, columns: NDArray[np.intp]) -> NDArray[np.i
 
 def effective_sample_size(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """See :meth:`rankwise.CumulativeLink.effective_sample_size`."""
-    evidence = _Evidence.of(model, X, y, sample_weight)
+    evidence = RowEvidence.of(model, X, y, sample_weight)
     rows, innermost, t = evidence.rows, evidence.risk.innermost, padded(evidence.thresholds)
     low, high = evidence.risk.ends[0][rows.lower], evidence.risk.ends[1][rows.upper]
     link = LINKS[model.link], *evidence.risk.ends

@@ -2,7 +2,7 @@
 
 Labels are separable along a direction (dw, dt) of the parameters if no row loses likelihood by it, and some row gains:
 for every row, ``dt_h - <dw, x> >= 0`` at its upper threshold and ``<dw, x> - dt_l >= 0`` at its lower one, and not
-always zero. (If it is always zero the likelihood is flat, see ``_identification.py``.) A diverging solver moves along
+always zero. (If it is always zero the likelihood is flat, see ``identification.py``.) A diverging solver moves along
 such a direction. So the last Newton step shows it, and so do the parameters if every row is on its side.
 """
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from rankwise._types import Floats, Places
 from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._identification import MOST_PARAMETERS, Dependence, column_sizes, smallest
 from rankwise.batch._link_risk import LinkRisk, newton_step
+from rankwise.batch.identification import MOST_PARAMETERS, Dependence, column_sizes, smallest
 from rankwise.losses._links import padded
 from rankwise.solvers.design import LinearMap
 

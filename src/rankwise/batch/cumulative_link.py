@@ -27,7 +27,6 @@ from rankwise.base.threshold_model import LinkModel
 from rankwise.base.transaction import reader
 from rankwise.batch._batch_estimator import ThresholdBatchEstimator
 from rankwise.batch._coded_rows import CodedRows, RunRows, runs_of
-from rankwise.batch._identification import REMEDY, columns_named, dependences, described, smallest
 from rankwise.batch._innermost_intervals import InnermostIntervals
 from rankwise.batch._link_inference import (
     LikelihoodRatio,
@@ -38,6 +37,7 @@ from rankwise.batch._link_inference import (
 )
 from rankwise.batch._link_risk import LinkRisk, ProfiledRisk
 from rankwise.batch._separation import separating_columns
+from rankwise.batch.identification import REMEDY, columns_named, dependences, described, smallest
 from rankwise.labels import ClassOrder, Labels
 from rankwise.losses._links import LINKS, probabilities
 from rankwise.solvers.design import Design
@@ -165,6 +165,8 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
 
         found = dependences(design, risk)
         weights, free = smallest(weights, free, found)
+        if self._is_probe:
+            return weights, free
         if not all(dependence.is_zero for dependence in found):
             warn_user(
                 f"{type(self).__name__}(alpha=0): {described(found, name)} Many weights have the same likelihood, and "

@@ -15,9 +15,10 @@ from rankwise._sklearn import Interval, StrOptions, take_rows
 from rankwise._types import Floats, Places
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.model import Enclosing, Layer
+from rankwise.base.row_data import indexable, row_count
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.labels import Labels, decode, encode
+from rankwise.labels import Labels, as_labels, decode, encode
 
 
 class MethodBesideParameter:
@@ -59,7 +60,7 @@ class SetModel(Adjusting, ClassifierMixin, SavedEstimator):  # type: ignore[over
     @reader
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of every row, as the estimator predicts it."""
-        return np.asarray(self.estimator_.predict(X))
+        return np.asarray(self.estimator_.predict(indexable(X)))
 
     @abstractmethod
     def _ends(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -68,12 +69,12 @@ class SetModel(Adjusting, ClassifierMixin, SavedEstimator):  # type: ignore[over
     @reader
     def predict_set(self, X: Any) -> NDArray[np.bool_]:
         """Which classes the set of each row holds, (n, K): neighbours, at least one."""
-        return held(self._ends(X), self.classes_.size)
+        return held(self._ends(indexable(X)), self.classes_.size)
 
     @reader
     def predict_interval(self, X: Any) -> NDArray[Any]:
         """Lowest and highest class of each row's set, (n, 2), both included."""
-        return decode(np.column_stack(self._ends(X)).ravel(), self.classes_).reshape(-1, 2)
+        return decode(np.column_stack(self._ends(indexable(X))).ravel(), self.classes_).reshape(-1, 2)
 
     def _scores(self, model: Any, X: Any) -> Floats:
         """How badly every class fits every row, (n, K)."""
@@ -103,9 +104,10 @@ def held(ends: tuple[NDArray[Any], NDArray[Any]], n_classes: int) -> NDArray[np.
     return np.asarray((k >= low[:, None]) & (k <= high[:, None]))
 
 
-def labels_of(X: Any, y: Any, classes: Any) -> Labels:
-    """Labels of the rows of X, which the estimator inside reads."""
-    return encode(y, classes, n_rows=X.shape[0] if hasattr(X, "shape") else len(X))
+def rows_and_labels(X: Any, y: Any, classes: Any) -> tuple[Any, Labels]:
+    """X in a form of which rows can be taken for the estimator inside, and their labels."""
+    X = indexable(X)
+    return X, encode(y, classes, n_rows=row_count(X))
 
 
 def known_classes(estimator: Any, prefit: bool) -> Any:
@@ -132,6 +134,24 @@ def fitted_to(estimator: Any, X: Any, labels: Labels, weight: Floats, rows: Plac
 def weights_of(weight: Floats, rows: Places) -> Floats:
     """Weights of some of the rows, ones if ``weight`` is empty."""
     return weight[rows] if weight.size else np.ones(rows.size)
+
+
+def given_splits(cv: Any, X: Any, labels: Labels) -> list[tuple[Places, Places]]:
+    """Train and test rows that a splitter of scikit-learn makes, or that are given as pairs, in an iterable."""
+    if isinstance(cv, str):
+        raise ValueError(f"cv must be a number of folds, a splitter or pairs of row numbers. Got {cv!r}.")
+    pairs = cv.split(X, as_labels(labels)) if hasattr(cv, "split") else cv
+    every, splits = np.arange(len(labels)), []
+    for number, pair in enumerate(pairs):
+        try:
+            train, test = (every[np.asarray(part)] for part in pair)
+        except (TypeError, ValueError, IndexError) as error:
+            reason = f"split {number} of cv must be a pair of row numbers, to learn from and to test on: {error}."
+            raise ValueError(reason) from None
+        splits.append((train, test))
+    if not splits:
+        raise ValueError("cv must hold at least one pair of row numbers, to learn from and to test on. Got none.")
+    return splits
 
 
 def folds(rows: NDArray[Any], n_folds: int, random_state: Any) -> list[NDArray[Any]]:

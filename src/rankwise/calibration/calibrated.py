@@ -19,7 +19,7 @@ Sources: Platt, "Probabilistic outputs for support vector machines", 1999; Zadro
 scores into accurate multiclass probability estimates", 2002.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -28,13 +28,23 @@ from scipy.optimize import isotonic_regression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from rankwise._sklearn import Interval, StrOptions
-from rankwise._types import Floats
+from rankwise._sklearn import HasMethods, Interval, StrOptions
+from rankwise._types import Floats, Places
 from rankwise.base.probabilities import DECISIONS, ProbabilityModel
+from rankwise.base.row_data import indexable
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
-from rankwise.calibration._inner import Adjusting, fitted_to, folds, known_classes, labels_of, rows_at, weights_of
+from rankwise.calibration._inner import (
+    Adjusting,
+    fitted_to,
+    folds,
+    given_splits,
+    known_classes,
+    rows_and_labels,
+    rows_at,
+    weights_of,
+)
 from rankwise.labels import ClassOrder, Labels, check_weights
 
 _LIGHT = 1e-4  # ridge of the link on scores of unit variance: keeps separable scores finite
@@ -51,9 +61,9 @@ class CalibratedOrdinal(Adjusting, ProbabilityModel):  # type: ignore[override]
         An estimator with ``project`` or ``decision_function``, alone, in a :class:`rankwise.TableModel` or a pipeline.
     method : {"link", "isotonic"}, default "link"
         How scores become probabilities: a cumulative link, or monotone curves, which need more rows.
-    cv : int or "prefit", default 5
-        Folds whose rows are scored by a model that has not seen them; or calibrate an estimator that is fitted already,
-        with rows that it has not seen.
+    cv : int, splitter, iterable of (train, test) or "prefit", default 5
+        Folds whose rows are scored by a model that has not seen them: their number, a splitter of scikit-learn, or the
+        row numbers; or calibrate an estimator that is fitted already, with rows that it has not seen.
     decision : {"median", "mode", "mean"} or array-like of shape (K, K), default "median"
         What ``predict`` answers, as in :class:`rankwise.CumulativeLink`.
     random_state : int, RandomState or None, default None
@@ -80,13 +90,13 @@ class CalibratedOrdinal(Adjusting, ProbabilityModel):  # type: ignore[override]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "method": [StrOptions({"link", "isotonic"})],
-        "cv": [StrOptions({"prefit"}), Interval(Integral, 2, None, closed="left")],
+        "cv": [StrOptions({"prefit"}), Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), Iterable],
         "decision": [StrOptions(set(DECISIONS)), "array-like"],
         "random_state": ["random_state"],
     }
 
     def __init__(
-        self, estimator: Any, method: str = "link", cv: int | str = 5, decision: Any = "median",
+        self, estimator: Any, method: str = "link", cv: Any = 5, decision: Any = "median",
         random_state: Any = None,
     ) -> None:  # fmt: skip
         self._store_parameters(locals())
@@ -101,7 +111,7 @@ class CalibratedOrdinal(Adjusting, ProbabilityModel):  # type: ignore[override]
         """
         with self._afresh() as model:
             model._validate_params()
-            labels = labels_of(X, y, known_classes(model.estimator, model.cv == "prefit"))
+            X, labels = rows_and_labels(X, y, known_classes(model.estimator, model.cv == "prefit"))
             weight = check_weights(sample_weight, len(labels))
             model.classes_ = labels.classes
             model._check_decision(labels.classes.size)
@@ -116,13 +126,33 @@ class CalibratedOrdinal(Adjusting, ProbabilityModel):  # type: ignore[override]
             self.estimator_ = self.estimator
             scores = _scores(self.estimator, rows_at(X, labelled))
         else:
-            by_fold, held_out = [], folds(labelled, int(self.cv), self.random_state)
-            for fold in held_out:
-                model = fitted_to(self.estimator, X, labels, weight, np.setdiff1d(rows, fold))
-                by_fold.append(_scores(model, rows_at(X, fold)))
-            scores = np.concatenate(by_fold)[np.argsort(np.concatenate(held_out))]
+            by_fold, held_out = [], []
+            for train, test in self._splits(X, labels, labelled):
+                model = fitted_to(self.estimator, X, labels, weight, train)
+                by_fold.append(_scores(model, rows_at(X, test)))
+                held_out.append(test)
+            labelled = np.concatenate(held_out)
+            order = np.argsort(labelled, kind="stable")
+            scores, labelled = np.concatenate(by_fold)[order], labelled[order]
             self.estimator_ = fitted_to(self.estimator, X, labels, weight, rows)
         return scores, labels.take(labelled), weights_of(weight, labelled)
+
+    def _splits(self, X: Any, labels: Labels, labelled: Places) -> Iterator[tuple[Places, Places]]:
+        """Rows to learn from and labelled rows to score, for each fold."""
+        if isinstance(self.cv, Integral):
+            for test in folds(labelled, int(self.cv), self.random_state):
+                yield np.setdiff1d(np.arange(len(labels)), test), test
+            return
+        for number, (train, test) in enumerate(given_splits(self.cv, X, labels)):
+            both = np.intersect1d(train, test)
+            if both.size:
+                raise ValueError(
+                    f"split {number} of cv learns from rows that it tests on, such as {both[0]}: the scores to "
+                    f"calibrate must come from rows that the model has not seen."
+                )
+            scored = test[~labels.is_missing[test]]
+            if scored.size:
+                yield train, scored
 
     def _calibrate(self, scores: Floats, labels: Labels, weight: Floats) -> None:
         self._centre = scores.mean(axis=0)
@@ -142,7 +172,7 @@ class CalibratedOrdinal(Adjusting, ProbabilityModel):  # type: ignore[override]
     # -- probabilities -----------------------------------------------------------------------------------------------
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
-        return X  # the estimator inside reads them
+        return indexable(X)  # the estimator inside reads them
 
     def _probabilities(self, rows: Any) -> Floats:
         scores = self._standardised(_scores(self.estimator_, rows))

@@ -36,10 +36,11 @@ from sklearn.utils.metaestimators import available_if
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._types import Floats
 from rankwise._warn import warn_user
+from rankwise.base.row_data import indexable
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.calibration._inner import SetModel, fitted_to, folds, known_classes, labels_of, rows_at, weights_of
+from rankwise.calibration._inner import SetModel, fitted_to, folds, known_classes, rows_and_labels, rows_at, weights_of
 from rankwise.labels import ClassOrder, Labels, check_weights
 from rankwise.labels._order import show
 
@@ -123,7 +124,7 @@ class ConformalOrdinal(SetModel):
             model._validate_params()
             if model.per_class and model._has_folds:
                 raise ValueError(f"per_class needs cv='split' or 'prefit': folds share one bound. Got cv={model.cv!r}.")
-            labels = labels_of(X, y, known_classes(model.estimator, model.cv == "prefit"))
+            X, labels = rows_and_labels(X, y, known_classes(model.estimator, model.cv == "prefit"))
             weight = check_weights(sample_weight, len(labels))
             model.classes_ = labels.classes
             model._fit(X, labels, weight)
@@ -216,7 +217,7 @@ class ConformalOrdinal(SetModel):
     @reader
     def predict_proba(self, X: Any) -> Floats:
         """Probability of every class, (n, K), as the estimator has it."""
-        return np.asarray(self.estimator_.predict_proba(X))
+        return np.asarray(self.estimator_.predict_proba(indexable(X)))
 
     # -- checks and files ----------------------------------------------------------------------------------------------
 

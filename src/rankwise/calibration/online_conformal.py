@@ -27,7 +27,7 @@ from rankwise._types import Floats
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.calibration._inner import SetModel, held, known_classes, labels_of
+from rankwise.calibration._inner import SetModel, held, known_classes, rows_and_labels
 from rankwise.labels import ClassOrder, check_weights
 
 
@@ -122,13 +122,13 @@ class OnlineConformalOrdinal(SetModel):
         self._validate_params()
         if "estimator_" not in vars(self):
             declared = [classes, self.classes, known_classes(self.estimator, prefit=False)]
-            labels = labels_of(X, y, next((given for given in declared if given is not None), None))
+            X, labels = rows_and_labels(X, y, next((given for given in declared if given is not None), None))
             self.classes_ = labels.classes
             self.estimator_ = clone(self.estimator)
             self._recent, self.miss_rate_ = np.empty(0), 1.0 - self.level
             self.n_labelled_ = self.n_missed_ = 0
         else:
-            labels = labels_of(X, y, self.classes_)
+            X, labels = rows_and_labels(X, y, self.classes_)
         weight = check_weights(sample_weight, len(labels))
         sets = np.ones((len(labels), self.classes_.size), dtype=bool)
         for i in range(len(labels)):

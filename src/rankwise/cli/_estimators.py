@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-import rankwise
+from rankwise._registry import ESTIMATORS
 from rankwise.cli._exit import suggestion
 
 ONLINE, BATCH, TREES = "rankwise.online", "rankwise.batch", "rankwise.trees"
@@ -20,17 +20,17 @@ _WORDS = {"true": True, "false": False, "none": None}
 
 def names() -> list[str]:
     """Estimators that learn ordered classes from a table, without loading them."""
-    return sorted(name for name, home in rankwise._HOME.items() if home in (ONLINE, BATCH, TREES))
+    return sorted(name for name, entry in ESTIMATORS.items() if entry.home in (ONLINE, BATCH, TREES))
 
 
 def is_online(name: str) -> bool:
     """Whether an estimator learns row by row."""
-    return rankwise._HOME[name] == ONLINE
+    return ESTIMATORS[name].home == ONLINE
 
 
 def grows_trees(name: str) -> bool:
     """Whether an estimator takes raw columns."""
-    return rankwise._HOME[name] == TREES
+    return ESTIMATORS[name].home == TREES
 
 
 #: For the help.
@@ -75,7 +75,7 @@ def make(name: str, parameters: Mapping[str, Any], *, streams: bool = True) -> A
     """
     if name not in names():
         raise typer.BadParameter(f"there is no estimator {name!r}. {suggestion(name, names())}")
-    estimator = getattr(rankwise, name)()
+    estimator = ESTIMATORS[name].load(name)()
     useless = _NOT_ON_A_STREAM if streams and is_online(name) else {}
     known = [p for p in estimator.get_params() if p != "classes" and p not in useless]
     for parameter in parameters:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +13,14 @@ import typer
 
 from rankwise.cli import _cluster
 from rankwise.cli._exit import complain
-from rankwise.cli._labelled_files import LabelledFiles
+from rankwise.cli._labelled_files import LabelledFiles, Rows
 from rankwise.cli._learner import Checkpoint, Learner, Stopped, begin, digest_of
+from rankwise.cli._learnt_rows import LearntRows
 from rankwise.cli._print import certificate, print_facts, print_json, progress_bars, some, with_skipped
 from rankwise.cli._training_options import TrainingOptions
 from rankwise.evaluation import format_table
 from rankwise.features import TableEncoder
+from rankwise.features._date_texts import ORDER_NOTES
 from rankwise.labels import ClassOrder
 from rankwise.persistence import save
 from rankwise.table_model import TableModel, table_encoder
@@ -45,7 +49,7 @@ class FitJob:
             model = TableModel(template.set_params(classes=self.source.order.values.tolist()), self.encoder)
             with rows.named():
                 model.fit(rows.X, rows.y, rows.weight)
-        return {**self._saved(model, len(rows), 1), **_certificate(model)}
+        return {**self._saved(model, len(rows), 1, self._learnt(model, rows)), **_certificate(model)}
 
     def chosen(self, **parameters: Any) -> dict[str, Any]:
         """Fit the best of several candidates; parameters are those of the search."""
@@ -60,7 +64,8 @@ class FitJob:
         model = search.best_estimator_
         choice = {"name": search.best_name_, "metric": search.metric, "folds": search.cv}
         choice["leaderboard"] = search.leaderboard_
-        return {**self._saved(model, len(rows), 1), **_certificate(model), "choice": choice}
+        saved = self._saved(model, len(rows), 1, self._learnt(model, rows))
+        return {**saved, **_certificate(model), "choice": choice}
 
     def on_cluster(self, name: str, run: RunOptions) -> dict[str, Any]:
         """Fit one estimator on a Dask cluster."""
@@ -79,11 +84,12 @@ class FitJob:
             if restored is None:
                 source.quarantine.open()
                 model, first = begin(source, template, self.encoder)
-                learner = Learner(model, source, epochs, checkpoint, first)
+                learner = Learner(model, source, epochs, checkpoint, first, LearntRows.of(model, self._key))
             else:
                 model, state = restored
                 source.order = ClassOrder(model.classes_)
-                learner = Learner(model, source, epochs, checkpoint)
+                learnt = LearntRows.of(model, self._key) if "digests" in state else None
+                learner = Learner(model, source, epochs, checkpoint, learnt=learnt)
                 learner.restore(state)
                 complain(f"resuming from {run.checkpoint}, {learner.n_learnt:,} rows learnt", "note")
             learner.run()
@@ -95,12 +101,26 @@ class FitJob:
             raise typer.Exit(128 + stopped.args[0]) from None
         finally:
             source.quarantine.close()
-        saved = self._saved(model, learner.n_learnt, epochs)
+        saved = self._saved(model, learner.n_learnt, epochs, learner.learnt)
         if run.checkpoint is not None:
             run.checkpoint.unlink(missing_ok=True)
         return {**saved, "progressive": learner.loss.results()}
 
-    def _saved(self, model: TableModel, n_rows: int, epochs: int) -> dict[str, Any]:
+    @cached_property
+    def _files(self) -> list[dict[str, Any]]:
+        """Names and digests of the files that are learnt from."""
+        return self.source.opened.digests()
+
+    @property
+    def _key(self) -> str:
+        return hashlib.sha256("".join(file["sha256"] for file in self._files).encode()).hexdigest()
+
+    def _learnt(self, model: TableModel, rows: Rows) -> LearntRows:
+        learnt = LearntRows.of(model, self._key)
+        learnt.add(rows.X)
+        return learnt
+
+    def _saved(self, model: TableModel, n_rows: int, epochs: int, learnt: LearntRows | None = None) -> dict[str, Any]:
         """Write the model with notes about its origin, and describe it."""
         source, skipped = self.source, self.source.quarantine.count
         # The same whether a run was interrupted or not.
@@ -111,8 +131,12 @@ class FitJob:
             "epochs": epochs,
             "skipped": skipped,
         }
+        if learnt is not None:
+            notes |= {"learnt_from": self._files, "learnt_rows": learnt.to_plain()}
         if source.is_svmlight:
             notes["index_base"] = source.index_base
+        if "decimal" in source.reading:
+            notes["decimal"] = source.reading["decimal"]
         save(model, self.output, notes=notes)
         return {
             "model": str(self.output),
@@ -217,11 +241,14 @@ def _in_words(column: Mapping[str, Any], features: list[str]) -> str:
     if kind == "number" and column["decimal"] == ",":
         return "number with decimal comma"
     if kind == "date":
-        return f"date ({', '.join(features)})"
+        how = ORDER_NOTES.get(column["order"])
+        return f"date{f' {how}' if how else ''} ({', '.join(features)})"
     if kind == "duration":
         return "duration in days"
     if kind == "text":
         return "text of hashed words" if column["weighting"] == "hash" else f"text of {len(column['words']):,} words"
+    if kind == "ordered":
+        return f"ordered category ({' < '.join(column['levels'])})"
     if kind == "category":
         return "hashed category" if column["hashed"] else "category" + ", rare ones together" * column["rare"]
     return kind

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from rankwise.base.model import Model, Predictions
 from rankwise.cli._labelled_files import LabelledFiles, Rows, fitted_width, located
 from rankwise.cli._learner import Learner, begin
+from rankwise.cli._learnt_rows import RowOverlap
 from rankwise.cli._print import stream_bar
 from rankwise.evaluation import StratifiedIntervalKFold
 from rankwise.evaluation._sums import QualitySums, RunningLoss
@@ -42,13 +43,15 @@ def _predicted(model: TableModel, X: Any) -> Predictions:
     return Model.of(model).predict(X)
 
 
-def judge_as_it_is(model: TableModel, source: LabelledFiles) -> dict[str, Any]:
-    """Evaluate a fitted model on all rows of the files, in constant memory."""
+def judge_as_it_is(model: TableModel, source: LabelledFiles, overlap: RowOverlap | None = None) -> dict[str, Any]:
+    """Evaluate a fitted model on all rows of the files, in constant memory; count those that it learnt from."""
     quality, done = QualitySums(source.order), 0
     with stream_bar("judging", source.n_bytes) as show:
         for batch, rows in source.batches():
             kept, predicted = predict_rows(model, source, rows, _predicted)
             judged = rows if len(kept) == len(rows) else rows.take(kept)
+            if overlap is not None:
+                overlap.add(judged.X)
             if predicted is not None:
                 quality.add(judged.y, predicted, judged.weight)
             done += len(judged)

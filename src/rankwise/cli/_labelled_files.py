@@ -104,6 +104,7 @@ class LabelledFiles:
             require_features(self.features, table)
         if not (self.features or self.is_svmlight):
             raise TableError(f"file {table.files[0]}: no column is left to learn from.")
+        require_ungrouped([name for name in self.features if name not in texts], table)
         self.types = {name: "string" for name in texts if name in names}
         if labels is not None:
             self.types |= self.labels.types_in(table)
@@ -255,6 +256,18 @@ def require_features(names: Sequence[str], table: Table) -> None:
         if name not in table.schema.names:
             hint = suggestion(name, table.schema.names)
             raise TableError(f"file {table.files[0]}: the model needs the column {name!r}. {hint}")
+
+
+def require_ungrouped(names: Sequence[str], table: Table) -> None:
+    """Refuse numbers such as 1.234 where a decimal comma was declared: they would be read as if it were a point."""
+    for name in names:
+        example = table.grouped.get(name)
+        if example:
+            raise TableError(
+                f"file {table.files[0]}: column {name!r} holds texts such as {example!r}, where points stand between "
+                f"thousands if the decimal mark is a comma. Write thousands without a mark, or declare "
+                f"--kind {name}=category."
+            )
 
 
 def fitted_width(X: Any, n_features: int) -> Any:

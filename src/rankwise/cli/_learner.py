@@ -22,6 +22,7 @@ import typer
 
 from rankwise.cli._exit import TERMINATING
 from rankwise.cli._labelled_files import LabelledFiles, Rows
+from rankwise.cli._learnt_rows import LearntRows
 from rankwise.cli._print import stream_bar
 from rankwise.evaluation._sums import RunningLoss
 from rankwise.features import RowError, TableEncoder
@@ -110,6 +111,7 @@ class Learner:
     epochs: int = 1
     checkpoint: Checkpoint | None = None
     first: FirstPass | None = None  # the first pass, if it has begun
+    learnt: LearntRows | None = None  # digests of the rows, if they are wanted
 
     def __post_init__(self) -> None:
         self.epoch = 0
@@ -120,6 +122,8 @@ class Learner:
     def restore(self, state: Mapping[str, Any]) -> None:
         self.epoch, self.row, self.n_learnt = state["epoch"], state["row"], state["learnt"]
         self.loss.restore(state["loss"])
+        if self.learnt is not None:
+            self.learnt.restore(state["digests"])
         self.source.quarantine.open(state["skipped"])
 
     def run(self) -> None:
@@ -164,12 +168,16 @@ class Learner:
         if self.epoch == 0:  # new rows give an honest test
             predicted = self.model.progressive_predict(rows.X, rows.y, rows.weight)
             self.loss.add(rows.y, predicted, rows.weight)
+            if self.learnt is not None:
+                self.learnt.add(rows.X)
         else:
             self.model.partial_fit(rows.X, rows.y, sample_weight=rows.weight)
         self.n_learnt += len(rows)
 
     def _save(self, checkpoint: Checkpoint) -> None:
-        sums = {"skipped": self.source.quarantine.state(), "loss": self.loss.state()}
+        sums: dict[str, Any] = {"skipped": self.source.quarantine.state(), "loss": self.loss.state()}
+        if self.learnt is not None:
+            sums["digests"] = self.learnt.state()
         checkpoint.save(self.model, {"epoch": self.epoch, "row": self.row, "learnt": self.n_learnt, **sums})
 
 

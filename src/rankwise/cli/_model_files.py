@@ -26,7 +26,7 @@ def open_with_model(
 ) -> tuple[TableModel, LabelledFiles]:
     """A model that takes raw rows, and files with its columns; without ``labels``, files need no labels."""
     model = load_model(path)
-    rows = rows.as_learnt(model, read_notes(path))
+    rows = rows.as_learnt(model, read_notes(path), files)
     source = LabelledFiles(files, rows, labels, features=known_columns(model), texts=text_columns(model))
     model = for_columns(model, source.features, is_svmlight=source.is_svmlight)
     source.order = ClassOrder(model.classes_)
@@ -84,7 +84,14 @@ def text_columns(model: Any) -> list[str]:
     """Columns that must be read as text."""
     encoder = table_encoder(getattr(model, "encoder_", None))
     columns = [] if encoder is None else encoder.to_plain()["columns"]
-    return [c["name"] for c in columns if c["kind"] in ("category", "text") or c.get("decimal") == ","]
+    return [c["name"] for c in columns if c["kind"] in ("category", "ordered", "text") or c.get("decimal") == ","]
+
+
+def decimal_of(model: Any) -> str | None:
+    """A decimal comma, if the model learnt from a column of numbers with it."""
+    encoder = table_encoder(getattr(model, "encoder_", None))
+    columns = [] if encoder is None else encoder.to_plain()["columns"]
+    return "," if any(column.get("decimal") == "," for column in columns) else None
 
 
 def for_columns(model: Any, columns: Sequence[str], *, is_svmlight: bool) -> TableModel:

@@ -24,7 +24,7 @@ _CLASSES = "All classes, lowest first: low,medium,high or 1..10. Without it the 
 _QUARANTINE = "With --on-error skip: JSON lines with file, row, reason and text of each skipped row."
 _STRICT = "With --on-error skip: end with exit code 3 if more than a twentieth of the rows were skipped."
 _SEPARATOR = "Separator of CSV columns. By default found in the header: , ; tab or |."
-_DECIMAL = "Decimal mark of numbers in CSV, . or ,. By default found for each column."
+_DECIMAL = "Decimal mark of numbers in CSV and in labels, . or ,. By default found for each column of numbers."
 _ENCODING = "Encoding of text files, as cp1252. By default UTF-8, or UTF-16 if marked so."
 _BASE = "First index of svmlight files. By default that of the model, or 0 if any row has the index 0, else 1."
 _MOST_FEATURES = "Most features of svmlight files; by default 10,000,000."
@@ -96,7 +96,7 @@ class LabelOptions:
         if self.label is None and (self.lower is None or self.upper is None):
             given, other = ("--lower", "--upper") if self.upper is None else ("--upper", "--lower")
             raise typer.BadParameter(f"{given} needs {other}: an interval has two ends.")
-        labels = LabelColumns(self.label, self.lower, self.upper, self.weight, self.language.value)
+        labels = LabelColumns(self.label, self.lower, self.upper, self.weight, self.language.value, table.decimal)
         for name in ("label", "lower", "upper", "weight"):
             if getattr(labels, name) is not None:
                 require_column(getattr(labels, name), table.schema.names, f"--{name}")
@@ -168,8 +168,8 @@ class RowOptions:
         }  # fmt: skip
         return {name: value for name, value in keywords.items() if value is not None}
 
-    def as_learnt(self, model: Any, notes: Mapping[str, Any]) -> Self:
-        """The same for files that a model predicts: indices begin as in the files it learnt from."""
+    def as_learnt(self, model: Any, notes: Mapping[str, Any], files: Sequence[Path]) -> Self:
+        """The same for files that a model predicts: indices and decimals are as in the files it learnt from."""
         from rankwise.io._svmlight import MAX_FEATURES
 
         known = notes.get("index_base")
@@ -179,17 +179,28 @@ class RowOptions:
             )
         # Not fewer than the model has already.
         most = max(self.max_features or MAX_FEATURES, int(getattr(model, "estimator_", model).n_features_in_))
-        return replace(self, index_base=self.index_base if known is None else known, max_features=most)
+        base = self.index_base if known is None else known
+        return replace(self, index_base=base, max_features=most, decimal=self._learnt_decimal(notes, files))
+
+    def _learnt_decimal(self, notes: Mapping[str, Any], files: Sequence[Path]) -> str | None:
+        """The decimal mark that was given, or that of the training files unless it separates the columns of these."""
+        learnt: str | None = notes.get("decimal")
+        if self.decimal is not None or learnt is None:
+            return self.decimal
+        return learnt if list(files) == [Path("-")] or self._open(files).separator != learnt else None
 
     def look_at(self, files: Sequence[Path]) -> Table:
         """Open the files as a table, and print remarks about them."""
-        from rankwise.io import open_table
-
-        format = None if self.format is None else self.format.value
-        table = open_table(list(files), format=format, on_error=self.on_error.value, **self.reading)
+        table = self._open(files)
         for remark in table.remarks:
             complain(remark, "note")
         return table
+
+    def _open(self, files: Sequence[Path]) -> Table:
+        from rankwise.io import open_table
+
+        format = None if self.format is None else self.format.value
+        return open_table(list(files), format=format, on_error=self.on_error.value, **self.reading)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

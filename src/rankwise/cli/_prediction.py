@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rankwise.cli._exit import suggestion
 from rankwise.cli._judge import predict_rows
-from rankwise.cli._model_files import open_with_model
+from rankwise.cli._model_files import decimal_of, open_with_model
 from rankwise.cli._options import RowOptions
 from rankwise.cli._print import stream_bar
 from rankwise.decisions import check_cost
@@ -52,6 +52,8 @@ class Prediction:
                 raise TableError(f"file {table.files[0]}: there is a column {name!r} already; --only leaves it out.")
         format = ("jsonl" if as_json else "csv") if output is None else split_suffix(output)[0] or ""
         self.copies = not only and table.format == format and table.header is not None
+        #: How text is written: such that what reads the input reads the output.
+        self.style = table.written_alike(format, decimal_of(self.model))
         self.table = self.source.table(needed, counts=True)
         if not (only or self.copies or is_svmlight):
             features = set(needed)
@@ -78,7 +80,7 @@ class Prediction:
                 if self.only:
                     yield added
                 elif self.copies:
-                    yield appended_lines(self.table, added, good)
+                    yield appended_lines(self.table, added, good, self.style.get("decimal", "."))
                 else:
                     yield append_columns(good, added)
                 done += len(kept)

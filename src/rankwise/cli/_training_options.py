@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from rankwise.features import TableEncoder
 
 _FEATURES = "Features"
-_KINDS = ("number", "category", "boolean", "date", "duration", "text")
+_KINDS = ("number", "category", "boolean", "date", "date-dmy", "date-mdy", "duration", "ordered", "text")
 
 Scaling = StrEnum("Scaling", ["standard", "minmax", "robust", "none"])
 Missing = StrEnum("Missing", ["mean", "median", "refuse"])
 Categories = StrEnum("Categories", ["onehot", "hash"])
+Ordered = StrEnum("Ordered", ["cumulative", "scores", "indicators"])
 Unknown = StrEnum("Unknown", ["ignore", "column", "refuse"])
 Numbers = StrEnum("Numbers", {"auto": "auto", "linear": "linear", "spline": "spline", "products": "spline+products"})
 Dates = StrEnum("Dates", ["numbers", "cyclic"])
@@ -41,7 +42,10 @@ class EncodingOptions:
 
     kind: Annotated[
         list[str] | None,
-        _choice("Read a column as number, category, boolean, date, duration or text; may be repeated.", "COL=KIND"),
+        _choice(
+            "Read a column as number, category, boolean, date, date-dmy, date-mdy, duration or text; repeatable.",
+            "COL=KIND",
+        ),
     ] = None
     numbers: Annotated[
         Numbers | None,
@@ -69,6 +73,10 @@ class EncodingOptions:
     categories: Annotated[
         Categories | None,
         _choice("A column for each category, or hashed ones for categories that come later too. By default onehot."),
+    ] = None
+    ordered: Annotated[
+        Ordered | None,
+        _choice("Ordered categories as steps from level to level, as numbers, or as others. By default cumulative."),
     ] = None
     unknown: Annotated[
         Unknown | None, _choice("How to encode categories that were not seen during training. By default ignore.")
@@ -103,7 +111,7 @@ class EncodingOptions:
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the encoder that were given."""
-        choices = ("numbers", "scaling", "missing", "slips", "dates", "texts", "categories", "unknown")
+        choices = ("numbers", "scaling", "missing", "slips", "dates", "texts", "categories", "ordered", "unknown")
         values = {name: getattr(self, name) for name in (*choices, "ngrams", "drop_first")}
         values["indicate_missing"] = self.indicate_missing or None
         return {name: getattr(value, "value", value) for name, value in values.items() if value is not None}

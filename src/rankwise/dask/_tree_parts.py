@@ -17,6 +17,7 @@ from scipy import sparse
 from rankwise._types import Floats
 from rankwise.dask._loading import Loaded, PartitionClasses, classes_in
 from rankwise.dask._parts import naming_partition
+from rankwise.features._date_texts import ORDER_NOTES
 from rankwise.labels import ClassOrder, Labels
 from rankwise.trees._reading import of_classes
 from rankwise.trees._tree_columns import RawColumn, RawColumns
@@ -62,19 +63,29 @@ def _merged_column(j: int, partitions: Mapping[int, PartitionColumns]) -> RawCol
     telling = [p for p in columns if partitions[p].has_values[j]] or list(columns)
     first, column = telling[0], columns[telling[0]]
     for p in telling:
-        if (columns[p].kind, columns[p].decimal) != (column.kind, column.decimal):
+        if columns[p].form != column.form:
             raise ValueError(
                 f"column {column.name!r}: partition {p} holds {_named(columns[p])}, partition {first} holds "
                 f"{_named(column)}. All partitions must hold the same: give the column a type, or name it in "
                 f"categorical_features if it holds categories."
             )
+    if column.kind == "ordered":
+        for p in telling:
+            if columns[p].values != column.values:
+                raise ValueError(
+                    f"column {column.name!r}: the levels are {', '.join(columns[p].values)} in partition {p} and "
+                    f"{', '.join(column.values)} in partition {first}. All partitions must have the same, in one order."
+                )
+        return column
     known = (other.values for other in columns.values() if other.kind == column.kind)
     return replace(column, values=sorted(set().union(*known)))
 
 
 def _named(column: RawColumn) -> str:
-    words = {"number": "numbers", "date": "dates", "duration": "durations", "category": "categories"}[column.kind]
-    return f"{words} with a decimal comma" if column.decimal == "," else words
+    words = {"number": "numbers", "date": "dates", "duration": "durations", "category": "categories",
+             "ordered": "ordered categories"}[column.kind]  # fmt: skip
+    how = " with a decimal comma" if column.decimal == "," else f" {ORDER_NOTES.get(column.order, '')}".rstrip()
+    return words + how
 
 
 @dataclass(frozen=True, eq=False)

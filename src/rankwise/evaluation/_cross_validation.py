@@ -18,8 +18,9 @@ from sklearn.utils import check_random_state
 
 from rankwise._threads import at_most_cores
 from rankwise._types import Places
+from rankwise.base.row_data import row_count
 from rankwise.bounds._checks import integer
-from rankwise.calibration._inner import fitted_to, known_classes, labels_of
+from rankwise.calibration._inner import fitted_to, given_splits, known_classes, rows_and_labels
 from rankwise.calibration._inner import rows_at as rows_at  # the report uses it too
 from rankwise.labels import Labels, check_weights, encode
 from rankwise.labels._folds import deal
@@ -118,7 +119,7 @@ class StratifiedIntervalKFold(BaseCrossValidator):
         yield from super().split(X, y)
 
     def _iter_test_indices(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Places]:
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = row_count(X)
         _, strata = encode(y, self.classes, n_rows=n, ordered=False).distinct()
         if self.n_splits > n:
             raise ValueError(f"n_splits must be at most the number of rows, {n}. Got {self.n_splits!r} instead.")
@@ -131,8 +132,7 @@ class StratifiedIntervalKFold(BaseCrossValidator):
 
 def splits_of(cv: Any, X: Any, labels: Labels) -> list[Split]:
     """Train and test rows of a number of folds, or of a splitter."""
-    splitter = StratifiedIntervalKFold(int(cv)) if isinstance(cv, Integral) else cv
-    return list(splitter.split(X, labels)) if hasattr(splitter, "split") else list(splitter)
+    return given_splits(StratifiedIntervalKFold(int(cv)) if isinstance(cv, Integral) else cv, X, labels)
 
 
 def cross_val_predict(
@@ -178,7 +178,7 @@ def cross_val_predict(
     """
     if classes is None and not isinstance(y, Labels):
         classes = known_classes(estimator, prefit=False)
-    labels = labels_of(X, y, classes)
+    X, labels = rows_and_labels(X, y, classes)
     weight = check_weights(sample_weight, len(labels))
     splits = splits_of(cv, X, labels)
     tested = np.concatenate([test for _, test in splits])

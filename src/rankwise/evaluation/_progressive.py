@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rankwise._masks import unmasked
 from rankwise._types import Floats
+from rankwise.base.row_data import indexable
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
 from rankwise.labels._encode import settle_order
 from rankwise.labels._order import as_object_array
@@ -144,7 +146,7 @@ def _joint_labels(y: Any, truth: Any, classes: Any) -> Labels:
 def _dicts(X: Any) -> Iterable[Mapping[Any, Any]]:
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
         return X
-    rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    rows = X.toarray() if sparse.issparse(X) else np.asarray(unmasked(X))
     names = getattr(X, "column_names", getattr(X, "columns", range(rows.shape[-1])))  # of an Arrow table, or another
     return (dict(zip(names, row, strict=True)) for row in rows.tolist())
 
@@ -163,7 +165,7 @@ def _one_by_one(model: Any, rows: Iterable[Mapping[Any, Any]], y: Any, weight: F
 
 
 def _row_by_row(model: Any, X: Any, y: Any, weight: Floats | None, classes: NDArray[Any]) -> NDArray[Any]:
-    rows = X if sparse.issparse(X) else np.asarray(X)
+    rows = indexable(X)
     labels = np.asarray(y)
     predictions: list[Any] = []
     for i in range(labels.shape[0]):

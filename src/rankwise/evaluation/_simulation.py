@@ -23,7 +23,7 @@ from rankwise._types import Floats
 from rankwise.annotation import Question, QuestionChooser
 from rankwise.annotation._intervals import intervals_around
 from rankwise.annotation._questions import SECONDS
-from rankwise.calibration._inner import labels_of, rows_at
+from rankwise.calibration._inner import rows_and_labels, rows_at
 from rankwise.evaluation._tradeoff import with_classes
 from rankwise.labels import Labels, encode
 
@@ -144,7 +144,7 @@ def simulate_annotation(
     """
     rater = SimulatedRater() if rater is None else rater
     generator = check_random_state(random_state)
-    truth = labels_of(X, y, classes)
+    X, truth = rows_and_labels(X, y, classes)
     if not truth.is_exact.all():
         raise ValueError("a simulation needs exact labels.")
     judge = encode(y_test, truth.order)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise.calibration._inner import fitted_to, known_classes, labels_of, rows_at
+from rankwise.calibration._inner import fitted_to, known_classes, rows_and_labels, rows_at
 from rankwise.evaluation._cross_validation import splits_of
 from rankwise.labels import Labels, check_weights
 from rankwise.labels._read import read
@@ -75,7 +75,7 @@ def compare(
         if classes is None and not isinstance(y, Labels):
             declared = (known_classes(model, prefit=False) for model in models.values())
             classes = next((order for order in declared if order is not None), None)
-        return _in_folds(models, X, labels_of(X, y, classes), cv, sample_weight)
+        return _in_folds(models, *rows_and_labels(X, y, classes), cv, sample_weight)
     results, labels = [], read(y_test)
     for name, model in models.items():
         start = time.perf_counter()

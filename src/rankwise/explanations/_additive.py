@@ -3,7 +3,7 @@
 *Linear.* ``f(x) = <w, x> + b``: a feature adds ``w_j (x_j - m_j)`` to ``<w, m> + b``, m the mean of the background.
 Features of a table model are added up to the raw column they come from.
 
-*Trees.* The Shapley values of the sum of trees (Lundberg et al., 2020), which LightGBM computes.
+*Trees.* The Shapley values of the sum of trees (Lundberg et al., 2020), see :mod:`rankwise.trees`.
 
 *The rest.* Shapley values by permutation (Strumbelj and Kononenko, 2010): starting from a background row, columns are
 replaced one after the other by those of the row, in a random order and in the reverse one. The change of the score is
@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 
+from rankwise._threads import n_threads
 from rankwise._types import Floats
 from rankwise.explanations._exchangeable_rows import RawRows
 from rankwise.explanations._scored_model import Target
@@ -59,8 +60,7 @@ def trees(target: Target, X: Any) -> tuple[Floats, list[str]]:
     """Shapley values of boosted trees, (n, columns)."""
     final = target.model.final
     matrix = final._matrix(final._rows(target.model.rows(X), reset=False))
-    values = final.booster_.predict(matrix, pred_contrib=True, num_iteration=final.n_iter_)
-    values = np.asarray(values.toarray() if sparse.issparse(values) else values)[:, :-1] * target.factor
+    values = final.trees_.contributions(matrix, n_threads=n_threads(final.n_jobs)) * target.factor
     if isinstance(target.model.before, TableEncoder):
         owners, names = feature_shares(target.model.before), list(target.model.before.feature_names_in_)
         by_column = np.zeros((values.shape[0], len(names)))

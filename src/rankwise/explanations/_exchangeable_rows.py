@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.features._arrow import as_table, is_numeric, is_text, load_pyarrow, numbers
 
@@ -18,7 +19,7 @@ class RawRows:
             X = X.toarray()
         self.is_table = hasattr(X, "columns") or hasattr(X, "schema")
         self._is_pandas = self.is_table and type(X).__module__.split(".")[0] == "pandas"
-        held: Any = as_table(X) if self.is_table else np.asarray(X)
+        held: Any = as_table(X) if self.is_table else np.asarray(unmasked(X))
         if not self.is_table and held.ndim != 2:
             raise ValueError(f"X must have rows and columns. Got an array of shape {held.shape}.")
         given = held.column_names if self.is_table else names or []

@@ -265,7 +265,7 @@ def explain(model: Any, X: Any, *, background: Any = None, n_samples: int = 20, 
         background = X
     if _additive.is_linear(target):
         method, (values, columns) = "linear", _additive.linear(target, X, background)
-    elif target.kind == "score" and target.model.can("booster_"):
+    elif target.kind == "score" and target.model.can("trees_"):
         method, (values, columns) = "trees", _additive.trees(target, X)
     else:
         if rows is None or others is None:

@@ -4,22 +4,32 @@ A cumulative link gives every threshold the same weights. The test fits a logist
 threshold k, to the question "higher than class k?"; labels that admit classes on both sides are left out. It compares
 the weights b_k of these regressions: with ``s_ik`` the slope of row i in the k-th log-likelihood and H_k its
 information, the covariance of b_k and b_l is ``H_k^-1 (sum_i s_ik s_il') H_l^-1``, which also holds for imprecise
-labels, and the differences ``b_k - b_1`` give a Wald statistic.
+labels, and the differences ``b_k - b_1`` give a Wald statistic, whose degrees of freedom are the rank of their
+covariance. A row of weight c counts as c rows in all sums, and slopes are corrected for the leverage of their rows.
+
+The weights of single splines rest on a few rows at the ends of a column, and the test of all of them rejects what
+holds. So the splines of a number count as one feature, the curve that the model follows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse, stats
-from scipy.special import expit
+from scipy import sparse
 
 from rankwise._types import Floats
-from rankwise.batch import CumulativeLink
+from rankwise.base.model import Model
+from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch._link_risk import LinkRisk
+from rankwise.batch.binary_logit import binary_logit
+from rankwise.batch.identification import dependences
+from rankwise.batch.wald_test import wald
 from rankwise.explanations._scored_model import Target
-from rankwise.labels import check_weights, encode
+from rankwise.features import TableEncoder
+from rankwise.features.moves import curves
+from rankwise.labels import Labels, check_weights, encode
 from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
+from rankwise.solvers.design import Design
 
 _FEWEST = 10  # rows on either side of a threshold that has a regression
 
@@ -31,7 +41,7 @@ class ParallelLines:
     Attributes
     ----------
     columns : list of d str
-        Names of the features.
+        Names of the features that have weights.
     thresholds : list of str
         Which questions were asked, such as "above 2".
     coef : ndarray of shape (m, d)
@@ -41,7 +51,10 @@ class ParallelLines:
     p : ndarray of shape (d,)
         Probability of such differences if the weights of a feature were the same at all thresholds.
     statistic, df, p_all
-        The test of all features together.
+        The test of all features together; ``df`` is the rank of the differences between the thresholds.
+    left_out : list of str
+        Features without weights of their own, because they are constant or follow from earlier ones; as the last of the
+        indicators of a category, with whose level the others are compared.
     """
 
     columns: list[str]
@@ -52,6 +65,7 @@ class ParallelLines:
     statistic: float
     df: int
     p_all: float
+    left_out: list[str] = field(default_factory=list)
 
     def plot(self, *, top: int = 6) -> Any:
         """Draw the weights of each threshold, features with the clearest differences first.
@@ -93,14 +107,17 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
     Parameters
     ----------
     model : fitted estimator, pipeline or TableModel
-        With one score and thresholds; its features and classes are used, not its weights.
+        With one score and thresholds; its features and classes are used, its weights only for curves: the splines of a
+        number in a TableModel count as one feature.
     X, y, sample_weight
-        The rows of the fit; labels of any kind. Candidate sets with gaps count as intervals.
+        The rows of the fit; labels of any kind. Candidate sets with gaps count as intervals. A row of weight 2 counts
+        as two rows.
 
     Returns
     -------
     ParallelLines
-        Thresholds with fewer than ten labelled rows on either side are left out.
+        Thresholds with fewer than ten labelled rows on either side are left out. A threshold whose regression is not
+        identified, because its labels are separable, is an error that names the columns.
 
     Examples
     --------
@@ -113,50 +130,64 @@ def parallel_lines(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Par
     target = Target.of(model)
     features = target.model.rows(X)
     matrix = features.toarray() if sparse.issparse(features) else np.asarray(features, dtype=np.float64)
-    # The weight of a constant feature cannot be told from the threshold.
-    varies = np.ptp(matrix, axis=0) > 0
-    names = target.model.feature_names(varies.size, X)
-    columns = [names[j] for j in np.flatnonzero(varies)]
+    names = target.model.feature_names(matrix.shape[1], X)
+    matrix, names = _with_curves(target.model, matrix, names)
     labels = encode(y, target.classes, n_rows=matrix.shape[0])
     weight = check_weights(sample_weight, len(labels))
     weight = weight if weight.size else np.ones(len(labels))
-    thresholds, fits = [], []
+    kept = _independent(matrix, labels, np.where(labels.is_missing, 0.0, weight))
+    columns, left_out = [names[j] for j in kept], [name for j, name in enumerate(names) if j not in kept]
+    if not columns:
+        raise ValueError("no column varies among the labelled rows: there are no weights to compare.")
+    thresholds, coef, influence = [], [], []
     for k in range(len(target.classes) - 1):
         answer = np.where(labels.lower > k, 1.0, np.where(labels.upper <= k, 0.0, np.nan))
         known = np.flatnonzero(np.isfinite(answer) & (weight > 0))
-        if min((answer[known] == side).sum() for side in (0.0, 1.0)) >= _FEWEST:
-            thresholds.append(f"above {target.classes[k]}")
-            fits.append(_logistic(matrix[:, varies], answer, known, weight))
-    if len(fits) < 2:
+        if min((answer[known] == side).sum() for side in (0.0, 1.0)) < _FEWEST:
+            continue
+        thresholds.append(f"above {target.classes[k]}")
+        try:
+            own, rows = binary_logit(matrix[known][:, kept], answer[known], weight[known], columns.__getitem__)
+        except ValueError as error:
+            raise ValueError(f"{thresholds[-1]}: {error}") from None
+        coef.append(own)
+        influence.append(np.zeros((len(labels), len(columns))))
+        influence[-1][known] = rows
+    if len(thresholds) < 2:
         raise ValueError(f"fewer than two thresholds have {_FEWEST} labelled rows on either side.")
-    return _compared(columns, thresholds, fits)
+    every = np.hstack(influence)
+    return _compared(columns, left_out, thresholds, np.array(coef), (every * weight[:, None]).T @ every)
 
 
-def _logistic(X: Floats, answer: Floats, known: NDArray[np.intp], weight: Floats) -> tuple[Floats, Floats]:
-    """Weights of one threshold, and the influence of every row on them, (n, d)."""
-    model = CumulativeLink(alpha=0.0).fit(X[known], answer[known].astype(int), weight[known])
-    with_one = np.column_stack([X[known], np.ones(known.size)])
-    p = expit(model.project(X[known]) - model.thresholds_[0])
-    information = (with_one * (weight[known] * p * (1 - p))[:, None]).T @ with_one
-    slopes = np.zeros((X.shape[0], X.shape[1] + 1))
-    slopes[known] = (weight[known] * (answer[known] - p))[:, None] * with_one
-    influence = np.linalg.lstsq(information, slopes.T, rcond=None)[0].T
-    return np.asarray(model.coef_), influence[:, :-1]
+def _with_curves(model: Model, matrix: Floats, names: list[str]) -> tuple[Floats, list[str]]:
+    """Features, with one for all splines of a number: the curve that the model follows."""
+    if not isinstance(model.before, TableEncoder) or model.weights is None or model.weights.ndim > 1:
+        return matrix, names
+    found, weights = curves(model.before), model.weights
+    bent = np.concatenate([np.empty(0, dtype=np.intp), *found.values()])
+    kept = np.setdiff1d(np.arange(len(names)), bent)
+    columns = [matrix[:, places] @ weights[places] for places in found.values()]
+    return np.column_stack([*columns, matrix[:, kept]]), [*found, *(names[j] for j in kept)]
 
 
-def _compared(columns: list[str], thresholds: list[str], fits: list[tuple[Floats, Floats]]) -> ParallelLines:
-    coef = np.array([weights for weights, _ in fits])
+def _independent(matrix: Floats, labels: Labels, weight: Floats) -> list[int]:
+    """Columns that do not follow from earlier ones and the thresholds, among the labelled rows."""
+    labelled = np.flatnonzero(weight > 0.0)
+    if labelled.size == 0:
+        raise ValueError("every label is missing, or its weight is zero: there is nothing to compare.")
+    rows = CodedRows(weight[labelled], labels.lower[labelled], labels.upper[labelled])
+    design = Design(np.ascontiguousarray(matrix[labelled]), matrix.shape[1])
+    found = dependences(design, LinkRisk(rows.normalised(), len(labels.order), "logit"))
+    dependent = {dependence.column for dependence in found}
+    return [j for j in range(matrix.shape[1]) if j not in dependent]
+
+
+def _compared(
+    columns: list[str], left_out: list[str], thresholds: list[str], coef: Floats, covariance: Floats
+) -> ParallelLines:
     m, d = coef.shape
-    influence = np.hstack([rows for _, rows in fits])
-    covariance = influence.T @ influence
     std_err = np.sqrt(np.diag(covariance)).reshape(m, d)
     contrast = np.kron(np.column_stack([-np.ones(m - 1), np.eye(m - 1)]), np.eye(d))
     differences, spread = contrast @ coef.ravel(), contrast @ covariance @ contrast.T
-    p = [_wald(differences[j::d], spread[j::d, j::d])[1] for j in range(d)]
-    statistic, p_all = _wald(differences, spread)
-    return ParallelLines(columns, thresholds, coef, std_err, np.array(p), statistic, differences.size, p_all)
-
-
-def _wald(differences: Floats, spread: Floats) -> tuple[float, float]:
-    statistic = float(differences @ np.linalg.lstsq(spread, differences, rcond=None)[0])
-    return statistic, float(stats.chi2.sf(statistic, differences.size))
+    p = [wald(differences[j::d], spread[j::d, j::d]).p for j in range(d)]
+    return ParallelLines(columns, thresholds, coef, std_err, np.array(p), *wald(differences, spread), left_out)

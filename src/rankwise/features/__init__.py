@@ -1,9 +1,10 @@
 """Features: from raw columns, and learnt from labels; transformers to put before an estimator."""
 
 from rankwise._errors import RowError
+from rankwise.features._kinds import ColumnWarning
 from rankwise.features._polynomial import polynomial_features
 from rankwise.features.hidden import HiddenFeatures
 from rankwise.features.scaler import OnlineScaler
 from rankwise.features.table import TableEncoder
 
-__all__ = ["HiddenFeatures", "OnlineScaler", "RowError", "TableEncoder", "polynomial_features"]
+__all__ = ["ColumnWarning", "HiddenFeatures", "OnlineScaler", "RowError", "TableEncoder", "polynomial_features"]

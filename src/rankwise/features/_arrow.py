@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
 from rankwise._extras import require
+from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise._words import either
 from rankwise.base.row_data import refuse_lazy
@@ -47,7 +48,7 @@ def as_table(X: Any) -> Any:
         raise TypeError(
             "a sparse matrix holds no raw columns: give it to the estimator itself, or make it dense with toarray()."
         )
-    array = np.asarray(X)
+    array = np.asarray(unmasked(X))
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: numbers must be real.")
     if array.ndim != 2:
@@ -79,7 +80,9 @@ def _from_pandas(frame: Any) -> Any:
 
 def _plain_column(pa: Any, name: str, values: NDArray[Any]) -> Any:
     if values.dtype.kind in "iufbMm":
-        return pa.array(np.ascontiguousarray(values))
+        if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):  # Arrow has no more digits than these
+            values = values.astype(np.float64)
+        return pa.array(np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("=")))
     return mixed_column(pa, name, values.tolist())
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise._kernels.scaling import put_column, put_splines
 from rankwise._types import Floats
-from rankwise._words import either, setting, when_fitting
+from rankwise._words import either, remedy, setting, when_fitting
 from rankwise.features import _dates
 from rankwise.features._arrow import (
     coded_texts,
@@ -29,7 +29,9 @@ from rankwise.features._arrow import (
     numbers,
     parsed_numbers,
 )
-from rankwise.features._rules import Entries, Rules, refuse_missing
+from rankwise.features._date_texts import ORDERS, date_order
+from rankwise.features._ordered import OrderedColumn, check_ordered, fit_ordered
+from rankwise.features._rules import Entries, Rules, refuse_missing, scale
 from rankwise.features._splines import N_KNOTS, N_SPLINES, are_independent, full_knots, knots_of, peaks, spline_values
 from rankwise.features._texts import TextColumn, fit_text
 
@@ -52,6 +54,7 @@ class NumberColumn:
     decimal: str = "."  #: decimal mark of numbers written as text
     part: str = ""  #: of a date
     origin: float = 0.0  #: moment from which the days of a date are counted
+    order: str = "ymd"  #: of the parts of dates written as text
     knots: list[float] = field(default_factory=list)
     spline_shift: list[float] = field(default_factory=list)
     spline_factor: list[float] = field(default_factory=list)
@@ -85,7 +88,7 @@ class NumberColumn:
         if self.kind == "date":
             if not (types.is_date(kind) or types.is_timestamp(kind) or is_text(kind)):
                 raise ValueError(f"column {self.name!r} held dates when fitted, and now {kind}.")
-            moments, other = _dates.seconds(column)
+            moments, other = _dates.seconds(column, self.order)
             return _dates.part_of(moments, self.part, self.origin), other
         if self.kind == "duration" and (types.is_duration(kind) or types.is_time(kind)):
             return _dates.days(column), None
@@ -117,16 +120,16 @@ class NumberColumn:
     def slip(self, text: str) -> str:
         """Message about a text in a column of numbers or dates: what is wrong and how to correct it."""
         if self.kind == "date":
-            return f"a date such as 2024-05-31 or 2024-05-31T12:30 is needed. Got the text {text!r}."
+            return f"a date such as {ORDERS[self.order]} is needed. Got the text {text!r}."
         mark = " with a decimal comma" * (self.decimal == ",")
         numbers_in_it = _BETWEEN.findall(text)
         advice = f"Write {numbers_in_it[0].replace(',', '.')!r} if that is meant. " if len(numbers_in_it) == 1 else ""
-        return (
-            f"a number{mark} is needed. Got the text {text!r}. {advice}{when_fitting('--slips')}"
-            f"{setting('slips', 'missing')} takes such texts for missing values. If the column holds categories, "
-            f"declare its kind as 'category' ({when_fitting('--kind')}"
+        options = remedy(
+            f"{when_fitting('--slips')}{setting('slips', 'missing')} takes such texts for missing values. If the "
+            f"column holds categories, declare its kind as 'category' ({when_fitting('--kind')}"
             f"{either(f'kinds={{{self.name!r}: ...}}', f'--kind {self.name}=category')})."
         )
+        return f"a number{mark} is needed. Got the text {text!r}. {advice}{options}".strip()
 
     def bent(self, values: Floats, rules: Rules) -> NumberColumn:
         """The same column with splines, if its finite values vary enough for them."""
@@ -138,7 +141,7 @@ class NumberColumn:
         if rules.has_reference and not are_independent(splines):
             return self
         how = "standard" if rules.scaling in ("standard", "robust") else "none"
-        shift, factor = (list(side) for side in zip(*(_scale(spline, how) for spline in splines.T), strict=True))
+        shift, factor = (list(side) for side in zip(*(scale(spline, how) for spline in splines.T), strict=True))
         bent = replace(self, knots=knots, spline_shift=shift, spline_factor=factor)
         return replace(bent, drop_first=rules.has_reference)
 
@@ -201,16 +204,17 @@ class CategoryColumn:
                 yield RowError(f"a category must be one of those met in fit. Got {text!r}.", row, self.name)
 
 
-Column = NumberColumn | CategoryColumn | TextColumn
+Column = NumberColumn | CategoryColumn | OrderedColumn | TextColumn
 _CLASSES: dict[str, type[Any]] = dict(
     number=NumberColumn,
     boolean=NumberColumn,
     duration=NumberColumn,
     date=NumberColumn,
     category=CategoryColumn,
+    ordered=OrderedColumn,
     text=TextColumn,
 )
-KINDS = (*_CLASSES, "ignore")
+KINDS = (*_CLASSES, "date-dmy", "date-mdy", "ignore")
 
 
 def from_plain(plain: Mapping[str, Any]) -> Column:
@@ -222,6 +226,8 @@ def from_plain(plain: Mapping[str, Any]) -> Column:
         raise ValueError(f"a column needs a name, and a yes or no. Got {column!r}")
     if isinstance(column, NumberColumn):
         _check_number(column)
+    elif isinstance(column, OrderedColumn):
+        check_ordered(column)
     elif isinstance(column, CategoryColumn):
         _check_texts(column.categories, "a column of categories")
         if column.reference is not None:
@@ -241,6 +247,8 @@ def _check_number(column: NumberColumn) -> None:
     scalars = [column.shift, column.factor, column.fill, column.origin]
     if not _are_finite(scalars, len(scalars)) or column.decimal not in (".", ","):
         raise ValueError(f"a column of numbers needs finite numbers and a decimal mark. Got {column!r}")
+    if column.order not in (ORDERS if column.kind == "date" else ("ymd",)):
+        raise ValueError(f"the parts of a date have no order {column.order!r}")
     if column.part not in (_dates.PARTS if column.kind == "date" else ("",)) or abs(column.origin) > 1e13:
         raise ValueError(f"a date has no part {column.part!r} from {column.origin!r} on")
     n_splines = N_SPLINES if column.knots else 0
@@ -266,10 +274,13 @@ def _check_texts(texts: Any, what: str) -> None:
 
 def fit_column(name: str, kind: str, column: Any, rules: Rules) -> list[Column]:
     """Columns fitted to the values of one of a given kind; a date gives a column for each part."""
-    if kind == "date":
-        return list(_fit_date(name, column, rules))
+    if kind.startswith("date"):
+        order = kind.partition("-")[2] or date_order(name, column) or "ymd"
+        return list(_fit_date(NumberColumn(name, "date", order=order), column, rules))
     if kind == "category":
         return [_fit_category(name, column, rules)]
+    if kind == "ordered":
+        return [fit_ordered(name, column, rules)]
     if kind == "text":
         if not is_text(column.type) and not load_pyarrow().types.is_dictionary(column.type):
             raise ValueError(f"column {name!r} cannot be text: it holds {column.type}.")
@@ -302,20 +313,20 @@ def _fit_category(name: str, column: Any, rules: Rules) -> CategoryColumn:
     return CategoryColumn(name, "category", kept, False, other, indicated, rare, reference=reference)
 
 
-def _fit_date(name: str, column: Any, rules: Rules) -> Iterator[NumberColumn]:
+def _fit_date(date: NumberColumn, column: Any, rules: Rules) -> Iterator[NumberColumn]:
     """Days since the first one; and the parts that differ between the rows, as numbers or around the circle."""
-    days, _ = NumberColumn(name, "date", part="days").read(column)
+    days, _ = replace(date, part="days").read(column)
     known = days[np.isfinite(days)]
     if known.size == 0:
-        raise ValueError(f"column {name!r} holds no date in the rows to fit: leave it out.")
+        raise ValueError(f"column {date.name!r} holds no date in the rows to fit: leave it out.")
     origin = float(np.floor(known.min()) * 86400)
-    yield _fit_number(NumberColumn(name, "date", part="days", origin=origin), column, rules)
+    yield _fit_number(replace(date, part="days", origin=origin), column, rules)
     for part in ("year", *_dates.PERIODS):
-        values, _ = NumberColumn(name, "date", part=part).read(column)
+        values, _ = replace(date, part=part).read(column)
         if np.unique(values[np.isfinite(values)]).size > 1:
             around = rules.dates == "cyclic" and part in _dates.PERIODS
             for wave in (" sin", " cos") if around else ("",):
-                yield replace(_fit_number(NumberColumn(name, "date", part=part + wave), column, rules), indicated=False)
+                yield replace(_fit_number(replace(date, part=part + wave), column, rules), indicated=False)
 
 
 def _fit_number(column: NumberColumn, raw: Any, rules: Rules) -> NumberColumn:
@@ -326,27 +337,9 @@ def _fit_number(column: NumberColumn, raw: Any, rules: Rules) -> NumberColumn:
         raise ValueError(f"column {column.name!r} holds no finite number in the rows to fit: leave it out.")
     with np.errstate(over="ignore"):
         fill = float(np.median(known)) if rules.missing == "median" else float(known.mean())
-    shift, factor = (0.0, 1.0) if column.kind == "boolean" else _scale(known, rules.scaling)
+    shift, factor = (0.0, 1.0) if column.kind == "boolean" else scale(known, rules.scaling)
     indicated = rules.indicate_missing and bool(missing.any())
     return replace(column, shift=shift, factor=factor, fill=fill, indicated=indicated)
-
-
-def _scale(values: Floats, scaling: str) -> tuple[float, float]:
-    """Shift and factor; a constant column is only shifted."""
-    if scaling == "none":
-        return 0.0, 1.0
-    with np.errstate(over="ignore", invalid="ignore"):  # the spread of numbers up to 1e308 may overflow
-        if scaling == "standard":
-            shift, spread = float(values.mean()), float(values.std())
-        elif scaling == "minmax":
-            shift, spread = float(values.min()), float(values.max() - values.min())
-        else:
-            low, shift, high = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
-            spread = high - low
-        factor = 1.0 / spread if spread > 0 and np.isfinite(spread) else 1.0
-    if not np.isfinite(shift) or not np.isfinite(factor):
-        return 0.0, 1.0
-    return shift, factor
 
 
 def distinct_indicators(columns: list[Column], table: Any) -> list[Column]:
@@ -364,6 +357,6 @@ def missing_rows(column: Any, encoder: Column) -> NDArray[np.bool_]:
     """Rows without a value, NaN included."""
     if isinstance(encoder, NumberColumn):
         return np.isnan(encoder.read(column)[0])
-    if isinstance(encoder, CategoryColumn):
+    if isinstance(encoder, (CategoryColumn, OrderedColumn)):
         return np.asarray(coded_texts(column)[1] < 0)
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.features._arrow import NEARLY_ALL, coded_texts, known_texts, load_pyarrow, numbers, one_chunk
+from rankwise.features._arrow import load_pyarrow, numbers, one_chunk
+from rankwise.features._date_texts import text_moments
 
 _DAY = 86400.0
-_ISO = r"^\s*\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?\s*$"
 
 #: Parts of a date: the length of the periodic ones, in their own unit and in days; and all parts.
 PERIODS = {"month": 12.0, "weekday": 7.0, "hour": 24.0}
@@ -21,15 +20,8 @@ DAYS_ROUND = {"month": 365.0, "weekday": 7.0, "hour": 1.0}
 PARTS = ("days", "year", *PERIODS, *(f"{part} {wave}" for part in PERIODS for wave in ("sin", "cos")))
 
 
-def are_dates(column: Any) -> bool:
-    """Whether nearly all texts that are not blank are dates of ISO 8601, such as 2024-05-31 or 2024-05-31T12:30."""
-    compute, texts = load_pyarrow().compute, known_texts(column)
-    n_dates = compute.sum(compute.match_substring_regex(texts, _ISO)).as_py() or 0
-    return len(texts) > 0 and n_dates >= NEARLY_ALL * len(texts)
-
-
-def seconds(column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
-    """Seconds since 1970 in the column's local time, NaN where missing; and which texts are not dates."""
+def seconds(column: Any, order: str = "ymd") -> tuple[Floats, NDArray[np.bool_] | None]:
+    """Seconds since 1970 in the column's local time, NaN where missing; and which texts are not dates of this order."""
     pa = load_pyarrow()
     array = one_chunk(column)
     if pa.types.is_date(array.type):
@@ -38,21 +30,10 @@ def seconds(column: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
         if array.type.tz is not None:  # local hours matter
             array = pa.compute.local_timestamp(array)
         return numbers(array.cast(pa.int64())) / _UNITS[array.type.unit], None
-    texts, codes = coded_texts(array)
-    known = np.array([*map(_parsed, texts), np.nan])
-    blank = np.array([not text.strip() for text in texts] + [True])
-    return known[codes], (np.isnan(known) & ~blank)[codes]
+    return text_moments(array, order)
 
 
 _UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-
-
-def _parsed(text: str) -> float:
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return np.nan
-    return moment.replace(tzinfo=UTC).timestamp()  # local time, whatever the zone
 
 
 def days(column: Any) -> Floats:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from rankwise.features._arrow import (
     NEARLY_ALL,
     coded_texts,
@@ -12,15 +14,27 @@ from rankwise.features._arrow import (
     is_numeric,
     is_text,
     load_pyarrow,
+    numbers,
     unreadable,
 )
-from rankwise.features._dates import are_dates
+from rankwise.features._date_texts import ORDER_NOTES, date_order
+from rankwise.features._ordered import is_ordered
 from rankwise.features._texts import mean_words
 
+NO_VALUE = "no value"
 DECIMAL_COMMA = "with decimal comma"  # note on such numbers
 _WORDS_OF_A_TEXT = 3.0  # a column whose values have more words on average is text
 _FEWEST_ROWS = 50  # from which on a column may be left out because of its values
-_IS_KEY = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|unnamed: \d+)$", re.IGNORECASE)
+_IS_KEY = re.compile(r"(?i:(^|[^a-z])(id|key|uuid|guid|index|unnamed: \d+)$)|[a-z]I[dD]$")
+_IS_ID = re.compile(r"(?i:(^|[^a-z])(id|uuid|guid)$)|[a-z]I[dD]$")
+_FEWEST_OF_A_CATEGORY = 5  # rows of each value on average, from which on the values of an identifier are categories
+_OF_AN_IDENTIFIER = "values of an identifier: categories, not numbers"
+
+
+class ColumnWarning(UserWarning):
+    """Columns of a table were left out because nothing can be learnt from them."""
+
+    __module__ = "rankwise.features"  # the public name, in tracebacks and pickles
 
 
 def kind_of(name: str, column: Any, *, stream: bool = False) -> tuple[str, str]:
@@ -31,11 +45,13 @@ def kind_of(name: str, column: Any, *, stream: bool = False) -> tuple[str, str]:
     types = load_pyarrow().types
     kind = column.type
     if types.is_null(kind) or column.null_count == len(column) or _are_nan(column):
-        return "ignore", "no value"
+        return "ignore", NO_VALUE
     if not stream and len(column) >= _FEWEST_ROWS:
         note = _says_nothing(name, column)
         if note:
             return "ignore", note
+        if _is_identifier(name, column):
+            return "category", _OF_AN_IDENTIFIER
     if types.is_boolean(kind):
         return "boolean", ""
     if is_numeric(kind):
@@ -44,6 +60,8 @@ def kind_of(name: str, column: Any, *, stream: bool = False) -> tuple[str, str]:
         return "date", ""
     if types.is_duration(kind) or types.is_time(kind):
         return "duration", "in days"
+    if is_ordered(kind):
+        return "ordered", ""
     if types.is_dictionary(kind):
         return "category", ""
     if is_text(kind):
@@ -60,9 +78,22 @@ def _kind_of_texts(name: str, column: Any) -> tuple[str, str]:
     decimal = decimal_mark(name, column)
     if decimal is not None:
         return "number", DECIMAL_COMMA if decimal == "," else ""
-    if are_dates(column):
-        return "date", ""
+    order = date_order(name, column)
+    if order is not None:
+        return "date", ORDER_NOTES.get(order, "")
     return ("text" if mean_words(column) > _WORDS_OF_A_TEXT else "category"), ""
+
+
+def _is_identifier(name: str, column: Any) -> bool:
+    """Whether a column holds whole numbers and is called an id: then they are names, also where some occur twice."""
+    pa = load_pyarrow()
+    if not _IS_ID.search(name):
+        return False
+    if pa.types.is_floating(column.type):  # as pandas holds whole numbers of which some are missing
+        values = numbers(column.drop_null())
+        known = values[~np.isnan(values)]
+        return bool(known.size) and bool((known == np.floor(known)).all())
+    return bool(pa.types.is_integer(column.type))
 
 
 def _says_nothing(name: str, column: Any) -> str:
@@ -80,6 +111,10 @@ def _says_nothing(name: str, column: Any) -> str:
             return f"constant: always {column[0].as_py()!r}"
     if pa.types.is_integer(kind) and _IS_KEY.search(name) and len(pa.compute.unique(column.drop_null())) == n:
         return "identifier: every row has its own"
+    if _is_identifier(name, column):
+        n_values = len(coded_texts(column)[0])
+        if n < _FEWEST_OF_A_CATEGORY * n_values:
+            return f"identifier: {n_values:,} different values in {n:,} rows"
     if is_text(kind):
         n_texts = len(coded_texts(column)[0])
         if n_texts >= NEARLY_ALL * n and _kind_of_texts(name, column)[0] == "category":

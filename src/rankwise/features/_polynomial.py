@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._masks import unmasked
+
 
 def polynomial_features(X: Any, degree: int) -> NDArray[np.float64]:
     """Map rows such that their inner products are the polynomial kernel: ``phi(x) . phi(z) = (x . z + 1)^degree``.
@@ -39,7 +41,7 @@ def polynomial_features(X: Any, degree: int) -> NDArray[np.float64]:
     """
     if degree < 1:
         raise ValueError(f"degree must be at least 1. Got {degree!r} instead.")
-    X = np.asarray(X, dtype=np.float64)
+    X = np.asarray(unmasked(X), dtype=np.float64)
     with_one = np.column_stack([X, np.ones(X.shape[0])])
     monomials = list(combinations_with_replacement(range(with_one.shape[1]), degree))
     features = np.empty((X.shape[0], len(monomials)))

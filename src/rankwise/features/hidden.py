@@ -29,6 +29,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from rankwise._kernels.sparse import require_sound
+from rankwise._masks import unmasked
 from rankwise._sklearn import COUNT, NOT_NEGATIVE, POSITIVE, Interval, StrOptions
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.labels import Labels, check_weights, encode
@@ -185,7 +186,9 @@ class HiddenFeatures(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerM
         return np.asarray(_ACTIVATIONS[self.activation](safe_sparse_dot(X, self.coefs_[0]) + self.intercepts_[0]))
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(self, require_sound(X), reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32))
+        return validate_data(
+            self, require_sound(unmasked(X)), reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
+        )
 
     @property
     def _n_features_out(self) -> int:

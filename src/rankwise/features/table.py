@@ -22,11 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._errors import RowError
 from rankwise._sklearn import COUNT, Interval, StrOptions
+from rankwise._warn import warn_user
+from rankwise._words import either
 from rankwise.features._arrow import as_table
 from rankwise.features._bending import Products, bent_numbers
 from rankwise.features._columns import KINDS, Column, distinct_indicators, fit_column, from_plain
 from rankwise.features._encoding import Encoding, kept_names, problems, refuse_problems
-from rankwise.features._kinds import kind_of
+from rankwise.features._kinds import NO_VALUE, ColumnWarning, kind_of
 from rankwise.features._rules import Rules
 
 
@@ -39,10 +41,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     The kind of a column follows from its type: numbers, booleans, dates and durations keep theirs. A column of strings
     holds numbers if at least 95 % of its values are numbers, with a decimal point or comma; dates if as many are dates
-    such as 2024-05-31 or 2024-05-31T12:30; text if its values have more than three words on average; and categories
-    otherwise. Uninformative columns are left out with a note (``notes_``): columns without any value and, from 50 rows
-    on, constant columns and identifiers, which are strings of which 95 % are different, or whole numbers that are all
-    different in a column called id, key or index. ``kinds`` overrides all this for single columns.
+    such as 2024-05-31, 31.05.2024 or 05/31/2024, with or without a time; text if its values have more than three words
+    on average; and categories otherwise. Uninformative columns are left out with a :class:`ColumnWarning` and a note
+    (``notes_``): columns without any value and, from 50 rows on, constant columns and identifiers. These are strings of
+    which 95 % are different; whole numbers that are all different in a column called id, key or index; and whole
+    numbers in a column called id with fewer than five rows for each. With more rows for each they are categories.
+    ``kinds`` overrides all this for single columns.
 
     Parameters
     ----------
@@ -72,6 +76,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         A column of its own for each category met in ``fit``, or a place among ``n_hashed`` columns, which knows new
         categories too. "codes": one column with the place of the category, NaN if it is missing or new, for estimators
         that take categories by themselves; ``categorical_`` names these columns.
+    ordered : {"cumulative", "scores", "indicators"}, default="cumulative"
+        Features of ordered categories: those of an ordered Categorical of pandas, an Enum of polars or an ordered
+        dictionary of Arrow. "cumulative": for each level but the lowest, whether the row has at least this level, so
+        that a weight is the step from the level below, and a penalty keeps neighbours alike. "scores": one number, 0
+        for the lowest level, 1 for the next ..., scaled as numbers are. "indicators": the same as for other categories,
+        also with ``categories="hash"``. A level that is missing or new counts as the mean or median of these features,
+        see ``missing``. With ``categories="codes"`` the place among the levels is a number.
     unknown : {"ignore", "column", "refuse"}, default="ignore"
         A category that was not met in ``fit`` gives zeros, a one in an additional column, or an error. Where there is a
         column of rare categories it is one of these.
@@ -96,7 +107,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     n_hashed : int, default=16384
         Number of columns for hashed categories and words, shared by all of them. A few will collide.
     kinds : dict, optional
-        Column name -> "number", "category", "boolean", "date", "duration", "text" or "ignore".
+        Column name -> "number", "category", "boolean", "date", "date-dmy", "date-mdy" (dates such as 03/04/2024 with
+        the day or the month first), "duration", "ordered", "text" or "ignore".
     stream : bool, default=False
         The rows of ``fit`` are the first of many: hash texts, and keep columns that are constant so far.
         :meth:`TableModel.partial_fit` and ``rankwise fit`` on large files set this.
@@ -143,6 +155,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "slips": [StrOptions({"refuse", "missing"})],
         "dates": [StrOptions({"numbers", "cyclic"})],
         "categories": [StrOptions({"onehot", "hash", "codes"})],
+        "ordered": [StrOptions({"cumulative", "scores", "indicators"})],
         "unknown": [StrOptions({"ignore", "column", "refuse"})],
         "max_categories": [COUNT],
         "min_category_rows": [COUNT],
@@ -159,9 +172,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def __init__(
         self, *, numbers: str = "auto", scaling: str = "standard", missing: str = "mean",
         indicate_missing: bool = False, slips: str = "refuse", dates: str = "numbers", categories: str = "onehot",
-        unknown: str = "ignore", max_categories: int = 100, min_category_rows: int = 1, texts: str = "auto",
-        ngrams: int = 1, max_words: int = 5000, drop_first: bool | str = "auto", n_hashed: int = 16384,
-        kinds: Mapping[str, str] | None = None, stream: bool = False, dtype: str = "float64",
+        ordered: str = "cumulative", unknown: str = "ignore", max_categories: int = 100, min_category_rows: int = 1,
+        texts: str = "auto", ngrams: int = 1, max_words: int = 5000, drop_first: bool | str = "auto",
+        n_hashed: int = 16384, kinds: Mapping[str, str] | None = None, stream: bool = False, dtype: str = "float64",
     ) -> None:  # fmt: skip
         self.numbers = numbers
         self.scaling = scaling
@@ -170,6 +183,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.slips = slips
         self.dates = dates
         self.categories = categories
+        self.ordered = ordered
         self.unknown = unknown
         self.max_categories = max_categories
         self.min_category_rows = min_category_rows
@@ -216,11 +230,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         columns, products = bent_numbers(self.numbers, table, columns, rules)
         if rules.has_reference:
             columns = distinct_indicators(columns, table)
+        kinds = {name: kind.partition("-")[0] for name, kind in kinds.items()}  # the columns know the order of dates
         encoding = Encoding(columns, products, kept_names(table, columns, rules), int(self.n_hashed))
         if encoding.n_features == 0:
             names = ", ".join(dict.fromkeys(repr(c.name) for c in columns))
             raise NoColumnsError(f"no feature is left to learn from: {names} always have their reference level.")
         self._accept(kinds, notes, encoding)
+        self._warn_of_columns_left_out()
         if self.slips == "missing":
             encoding.warn_of_slips(table)
         return self
@@ -311,6 +327,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         kept = dict(plain.get("hashed", []))
         if not all(type(k) is int and 0 <= k < self.n_hashed and isinstance(v, str) for k, v in kept.items()):
             raise ValueError("names of hashed places are texts")
+        kinds = {name: kind.partition("-")[0] for name, kind in kinds.items()}  # the columns know the order of dates
         encoding = Encoding(columns, products, kept, int(self.n_hashed))
         self._accept(kinds, notes, encoding)
 
@@ -340,9 +357,30 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name in present:
             column = table.column(name)
             kinds[name], note = (given[name], "") if name in given else kind_of(name, column, stream=self.stream)
+            if kinds[name] == "ordered" and (self.ordered == "indicators" or self.categories == "hash"):
+                kinds[name] = "category"
             if note:
                 notes[name] = note
         return kinds, notes
+
+    def _warn_of_columns_left_out(self) -> None:
+        """Warn once of columns that are left out although nobody asked for it."""
+        given = dict(self.kinds or {})
+        names = [name for name, kind in self.kinds_.items() if kind == "ignore" and name not in given]
+        if not names:
+            return
+        # Reasons without numbers: the same table in other folds gives the same words, which Python shows once.
+        reasons = [f"{name!r} ({self.notes_[name].partition(':')[0]})" for name in names[:12]]
+        some = ", ".join(reasons) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+        remedies = []
+        full = next((name for name in names if self.notes_[name] != NO_VALUE), None)
+        if full is not None:
+            remedies += [
+                f"{either(f'kinds={{{full!r}: ...}}', f'--kind {full}=category')} keeps one, as a category, say"
+            ]
+        drop = either(f"kinds={{{names[0]!r}: 'ignore'}}", f"--ignore {names[0]}")
+        remedies += [f"{drop} leaves it out without this warning"]
+        warn_user(f"columns are left out: {some}. {'; '.join(remedies)}.", ColumnWarning)
 
     def _fit_columns(self, table: Any, kinds: Mapping[str, str]) -> list[Column]:
         rules, used = self._rules, {name: kind for name, kind in kinds.items() if kind != "ignore"}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from scipy import sparse
 from rankwise._errors import RowError
 from rankwise._words import the_classes
 from rankwise.io._csv import NULLS
-from rankwise.io._input_files import Paths
+from rankwise.io._input_files import Paths, split_suffix
 from rankwise.io._label_columns import GoodLabels, LabelColumns, located
 from rankwise.io._row_batch import Batch, Quarantine, forget, numeric_matrix
 from rankwise.io._table import Table, open_table
@@ -25,6 +27,7 @@ from rankwise.labels import ClassOrder
 from rankwise.labels._format import as_order, candidates, format_labels, interval_ends
 
 _MOST_COLUMNS = 10_000  # of an svmlight file written as columns
+_OF_NUMBERS = re.compile(r"[-+.\de<>=|]*")  # a label without a name
 _NOT_A_FLOAT = r"^[+-]?0\d|^[+-]?\d{16,}$|(?:\d\.?){18}"  # codes, and more digits than a float has
 
 
@@ -110,13 +113,15 @@ def convert_table(
     if labels_from is not None:
         types = {**labels_from.types_in(table), **(types or {})}
     n = 0
-    with TableWriter(output, format=output_format) as writer:
+    written = table.written_alike(output_format or split_suffix(Path(output))[0])
+    with TableWriter(output, format=output_format, **written) as writer:
         passed_on: list[str] = []
         if writer.format != "svmlight" and table.format != "svmlight":  # whose features are numbers
             read = [*(labels_from.names if labels_from else ()), *(types or ())]
             passed_on = [name for name in table.schema.names if name not in read]
         table = passing_on(table, passed_on, writer.format, types=types, quarantine=quarantine)
-        task = _Conversion(labels_from, labels_to or labels_from, style, as_order(classes), writer.format)
+        decimal = written.get("decimal", ".")
+        task = _Conversion(labels_from, labels_to or labels_from, style, as_order(classes), writer.format, decimal)
         for batch in table.batches():
             good = GoodLabels(batch, None, None)
             if labels_from is not None:
@@ -141,7 +146,7 @@ def passing_on(table: Table, names: Sequence[str], format: str, **selected: Any)
     for batch in table.select(list(types), as_written=names).batches() if types else ():
         for name in list(types):
             texts = batch.data.column(name)
-            types[name] = next((kind for kind in (types[name], pa.float64()) if _holds(kind, texts)), None)
+            types[name] = next((k for k in (types[name], pa.float64()) if _holds(k, texts, table.decimal)), None)
             if types[name] is None:
                 del types[name]
     written = [name for name in names if name not in types]
@@ -149,10 +154,12 @@ def passing_on(table: Table, names: Sequence[str], format: str, **selected: Any)
     return table.select(**selected, as_written=written)
 
 
-def _holds(kind: Any, texts: Any) -> bool:
+def _holds(kind: Any, texts: Any, decimal: str) -> bool:
     """Whether values of a type represent texts completely; marks of missing values are equal to a missing number."""
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     present = texts.filter(compute.invert(compute.is_in(texts, NULLS))) if is_number else texts.drop_null()
+    if is_number and decimal != ".":
+        present = compute.replace_substring(present, decimal, ".")
     try:
         values = present.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -173,6 +180,7 @@ class _Conversion:
     style: str
     order: ClassOrder | None
     format: str
+    decimal: str = "."
     end_type: Any = None
 
     def rows(self, good: GoodLabels) -> Any:
@@ -199,7 +207,8 @@ class _Conversion:
         if target.label is not None:
             with located(good.batch, source.label_names):
                 texts = format_labels(good.y, self.order, style=self.style)
-            return {target.label: pa.array(texts, type=pa.string())}
+            written = map(_with_comma, texts) if self.decimal == "," else texts
+            return {target.label: pa.array(written, type=pa.string())}
         with located(good.batch, source.label_names):
             ends = interval_ends(good.y, self.order)
         if self.end_type is None:
@@ -232,6 +241,11 @@ class _Conversion:
             features = [name for name in batch.data.schema.names if name not in source.names]
             matrix = sparse.csr_matrix(numeric_matrix(batch, features))
         return Batch(matrix, batch.file, batch.first_row, labels=labels)
+
+
+def _with_comma(text: str | None) -> str | None:
+    """A label with decimal commas, if its classes are numbers."""
+    return text.replace(".", ",") if text is not None and _OF_NUMBERS.fullmatch(text) else text
 
 
 def _svmlight_label(row: int, members: tuple[Any, ...] | None) -> Any:

@@ -20,6 +20,7 @@ from rankwise.io._text_files import TextFile, TextStyle, one_batch, plain_compla
 #: Texts that are read as missing values.
 NULLS = pa.array(arrow_csv.ConvertOptions().null_values, pa.string())
 _QUOTE = ord('"')
+_GROUPED = r"^\s*[+-]?\d{1,3}(\.\d{3})*(,\d+)?\s*$"
 #: Bytes that are not UTF-8 are an error in their row, not a type.
 _READ_AS = {pa.binary(): pa.string()}
 
@@ -30,6 +31,7 @@ class CSVFile(TextFile):
     def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle) -> None:
         self.names: list[str] = []
         self.header = b""  #: the line of the names, unchanged
+        self.grouped: dict[str, str] = {}  #: columns with points between thousands, and an example of each
         self._usual = style.separator or ("\t" if file.format == "tsv" else ",")
         self._separate(self._usual)
         super().__init__(file, quarantine, keep, style)
@@ -54,6 +56,19 @@ class CSVFile(TextFile):
             )
         types = self._inferred(content)
         self.fields = {name: pa.field(name, types.get(name, pa.null())) for name in self.names}
+        texts = [name for name, kind in types.items() if pa.types.is_string(kind)]
+        if self.style.decimal == "," and texts:
+            self.grouped = self._grouped(content, texts)
+
+    def _grouped(self, content: bytes, names: Sequence[str]) -> dict[str, str]:
+        """Columns of texts that are all numbers with points between thousands, each with an example."""
+        try:
+            batch = self._read(content, names, {})
+        except Exception:  # bad rows are reported when they are read
+            return {}
+        known = {name: batch.column(name).drop_null() for name in names}
+        found = {n: c for n, c in known.items() if pc.all(pc.match_substring_regex(c, _GROUPED)).as_py() and len(c)}
+        return {name: next((text for text in c.to_pylist() if "." in text), "") for name, c in found.items()}
 
     def header_size(self, content: bytes) -> tuple[int, int]:
         starts, lines, end, n_lines = self.records(content)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,13 +18,23 @@ from rankwise.features._arrow import is_text
 from rankwise.io._row_batch import Batch, Quarantine, column_of, numeric_matrix
 from rankwise.io._table import Table
 from rankwise.io._table_errors import TableError, TableRowError, shown
-from rankwise.labels import ClassOrder, check_weights, encode, infer_order, parse_labels
+from rankwise.labels import ClassOrder, check_weights, encode, infer_order
 from rankwise.labels._format import as_order, distinct_labels
-from rankwise.labels._grammar import UnreadableLabelsError, has_name, mixed_types
+from rankwise.labels._grammar import (
+    LabelReader,
+    ReadTexts,
+    UnreadableLabelsError,
+    above_scale,
+    has_name,
+    mixed_types,
+    other_scale,
+)
 from rankwise.labels._order import refuse_continuous, warn_of_classes
 from rankwise.labels._raw import Texts, as_ends, whole_if_possible
 from rankwise.labels._read import candidate_sets, read
-from rankwise.labels._text import distinct_texts, parse_ends
+from rankwise.labels._text import distinct_texts, parse_column, parse_ends
+
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])([+-]?[0-9]*),([0-9]+)(?![\w.,])")
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,8 @@ class LabelColumns:
         Column of weights, finite numbers >= 0.
     language : {"en", "de", "fr", "es"}, default "en"
         Language of words in the labels, such as "at least 4".
+    decimal : {".", ","}, default "."
+        Decimal mark of numbers in labels that are texts: with a comma ``3,5`` is three and a half.
 
     Examples
     --------
@@ -61,6 +74,7 @@ class LabelColumns:
     upper: str | None = None
     weight: str | None = None
     language: str = "en"
+    decimal: str = "."
 
     def __post_init__(self) -> None:
         ends = (self.lower is not None) + (self.upper is not None)
@@ -71,6 +85,9 @@ class LabelColumns:
             )
         if self.label is None and self.lower == self.upper:
             raise ValueError(f"the ends of intervals must be in different columns. Got {self.lower!r} for both.")
+
+        if self.decimal not in (".", ","):
+            raise ValueError(f"decimal must be '.' or ','. Got {self.decimal!r} instead.")
 
     @property
     def names(self) -> list[str]:
@@ -112,7 +129,7 @@ class LabelColumns:
         order = as_order(classes)
         labels = self.of(batch)
         with located(batch, self.label_names):
-            y = _checked(labels.values.parsed(order), order)
+            y = _checked(labels.values.parsed(order)[0], order)
         return y, labels.weights()
 
     def of(self, batch: Batch) -> BatchLabels:
@@ -147,9 +164,9 @@ class LabelColumns:
         columns = [column_of(batch, name) for name in self.label_names]
         if any(_is_text(column.type) for column in columns):
             if self.label is not None:
-                return _Values(*distinct_texts(columns[0]), self.language)
+                return _Values(*distinct_texts(columns[0]), self.language, self.decimal)
             ends = tuple(c if _is_text(c.type) else c.cast(pa.string()) for c in columns)
-            return _Values(ends, language=self.language)
+            return _Values(ends, language=self.language, decimal=self.decimal)
         if self.label is not None:
             return _Values(_exact(columns[0]))
         whole = all(pa.types.is_integer(column.type) and not column.null_count for column in columns)
@@ -163,6 +180,7 @@ class GoodLabels:
     batch: Batch
     y: Any  #: their labels: encoded if the classes are known, otherwise as :meth:`LabelColumns.read` returns them
     weight: NDArray[np.float64] | None
+    scale: ReadTexts | None = None  #: what their texts say of the classes, where these are not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +198,8 @@ class BatchLabels:
         """
         try:
             with located(self.batch, self.columns.label_names):
-                y = self.values.read(order)
-            return GoodLabels(self.batch, y, self.weights())
+                y, scale = self.values.read(order)
+            return GoodLabels(self.batch, y, self.weights(), scale)
         except TableError:
             if quarantine is None:
                 raise
@@ -200,7 +218,8 @@ class BatchLabels:
         for i in np.flatnonzero(bad).tolist():
             quarantine(self.batch.file, self.batch.row_number(i), self.batch.as_json(i), why[i])
         kept = replace(self, batch=self.batch.keep(~bad), values=self.values.take(np.flatnonzero(~bad)))
-        return GoodLabels(kept.batch, kept.values.read(order), kept.weights())
+        y, scale = kept.values.read(order)
+        return GoodLabels(kept.batch, y, kept.weights(), scale)
 
     def weights(self) -> NDArray[np.float64] | None:
         name = self.columns.weight
@@ -222,22 +241,36 @@ class _Values:
     content: Any  #: labels, a tuple of two columns of texts of ends, or the index of each row's text in ``texts``
     texts: list[Any] | None = None  #: the distinct texts of a column of text
     language: str = "en"  #: of their words
+    decimal: str = "."  #: of their numbers
 
-    def parsed(self, order: ClassOrder | None) -> Any:
-        """Labels in a form that every ``fit`` reads; with ``order`` texts may name its classes."""
+    def parsed(self, order: ClassOrder | None) -> tuple[Any, ReadTexts | None]:
+        """Labels in a form that every ``fit`` reads, and what was read; with ``order`` texts may name its classes."""
         if self.texts is not None:
-            texts = pa.DictionaryArray.from_arrays(pa.array(self.content), pa.array(self.texts, pa.large_string()))
-            return parse_labels(texts, order, language=self.language)
+            known = pa.array(self._pointed(self.texts, order), pa.large_string())
+            texts = pa.DictionaryArray.from_arrays(pa.array(self.content), known)
+            return parse_column(texts, order, self.language)
         if isinstance(self.content, tuple):
-            return np.column_stack([parse_ends(column, order, self.language) for column in self.content])
-        return self.content
+            ends = self.content
+            if self.decimal == ",":
+                ends = tuple(pa.array(self._pointed(c.to_pylist(), order), pa.large_string()) for c in ends)
+            return np.column_stack([parse_ends(column, order, self.language) for column in ends]), None
+        return self.content, None
 
-    def read(self, order: ClassOrder | None) -> Any:
+    def _pointed(self, texts: list[Any], order: ClassOrder | None) -> list[Any]:
+        """The texts with decimal points instead of the declared commas."""
+        if self.decimal != ",":
+            return texts
+        reader = LabelReader(order, self.language)
+        return [None if text is None else _with_points(text, reader) for text in texts]
+
+    def read(self, order: ClassOrder | None) -> tuple[Any, ReadTexts | None]:
         """The same, checked, and encoded if the classes are known."""
         if order is None:
-            return _checked(self.parsed(None), None)
-        y = self.parsed(order) if self.texts is None else Texts(None, self.texts, self.content, self.language)
-        return encode(y, order)
+            y, scale = self.parsed(None)
+            return _checked(y, None), scale
+        if self.texts is not None:
+            return encode(Texts(None, self._pointed(self.texts, order), self.content, self.language), order), None
+        return encode(self.parsed(order)[0], order), None
 
     def take(self, rows: NDArray[np.intp]) -> _Values:
         if self.texts is not None:
@@ -256,6 +289,17 @@ class _Values:
         table = np.column_stack([distinct_texts(c)[0] for c in self.content]) if are_texts else self.content
         _, rows, groups = np.unique(table, axis=0, return_index=True, return_inverse=True)
         return rows, groups.ravel()
+
+
+def _with_points(text: str, reader: LabelReader) -> str:
+    """The text with decimal points instead of commas, unless it is a name that holds a comma."""
+    changed = _DECIMAL_COMMA.sub(r"\1.\2", text)
+    if changed == text or text.strip() in reader.texts:
+        return text
+    with suppress(ValueError):  # the error is raised where the row is known
+        if reader.order is None and isinstance(reader.parse(changed), str):
+            return text
+    return changed
 
 
 @contextmanager
@@ -327,8 +371,9 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     ``labels`` is called again only to name the row of a wrong label.
     """
     distinct: dict[Any, None] = {}  # in the order in which they are met
-    n = 0
+    n, scale = 0, None
     for good in labels():
+        scale = _same_scale(scale, good.scale)
         is_table = isinstance(good.y, np.ndarray) and good.y.dtype != object
         distinct.update(dict.fromkeys(distinct_labels(np.unique(good.y, axis=0) if is_table else good.y)[1]))
         n += len(good.y)
@@ -345,6 +390,10 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     except UnreadableLabelsError as error:
         wrong = [label for label, _, _ in error.found]
         raise _located_error(error.first_reason, wrong, *_occurrences(labels()), columns) from None
+    if scale is not None and scale.top is not None and values.dtype.kind in "iuf":
+        if values.max() > scale.top:
+            raise ValueError(above_scale(values.max(), scale.example))
+        values = np.append(values, whole_if_possible(np.array([scale.top])))
     if values.dtype.kind == "f":
         values = np.unique(values)
         refuse_continuous(values, n)
@@ -352,6 +401,15 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     if len(order) > 1:  # with one class nothing is learnt at all
         warn_of_classes(order, n)
     return order
+
+
+def _same_scale(known: ReadTexts | None, other: ReadTexts | None) -> ReadTexts | None:
+    """The scale of texts such as "3 out of 5", which must be the same in all batches; None if there is none."""
+    if known is None or other is None or other.top is None:
+        return known if other is None or other.top is None else other
+    if known.top != other.top:
+        raise ValueError(other_scale(known, other))
+    return known
 
 
 def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -18,11 +19,12 @@ from rankwise.io._input_files import File, Paths, find_files
 from rankwise.io._json import JSONLinesFile
 from rankwise.io._row_batch import Batch, Quarantine, forget
 from rankwise.io._svmlight import MAX_FEATURES, SVMLightFile, SVMLightShape
-from rankwise.io._table_errors import TableError, place, shown
+from rankwise.io._table_errors import TableError, place, shown, translated
 from rankwise.io._text_files import TextFile, TextStyle
 
 #: Files that stay open after their columns were inspected until the first pass; each holds a block of 2 MB.
 _KEPT_OPEN = 8
+_CSV = ("csv", "tsv")
 #: Readers of files that do not say the types of their columns.
 _UNTYPED = (TextFile, ExcelFile)
 
@@ -236,6 +238,43 @@ class Table:
     def separator(self) -> str:
         """Separator of the columns of CSV files; the first one's."""
         return str(getattr(self._readers[0], "delimiter", ","))
+
+    def file_sizes(self) -> list[tuple[str, int]]:
+        """Name and size of every file."""
+        return list(zip(self.files, self._sizes, strict=True))
+
+    def digests(self) -> list[dict[str, Any]]:
+        """Name, size and SHA-256 of every file, which are read for it."""
+        found = []
+        for (name, size), reader in zip(self.file_sizes(), self._readers, strict=True):
+            with translated(name, "read it"), reader.file.path.open("rb") as file:
+                found.append({"name": name, "bytes": size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()})
+        return found
+
+    @property
+    def decimal(self) -> str:
+        """Decimal mark of numbers in text, as declared."""
+        return self._style.decimal
+
+    @property
+    def grouped(self) -> dict[str, str]:
+        """Columns of CSV with points between thousands beside a declared decimal comma, and an example of each."""
+        return {name: text for reader in self._readers for name, text in getattr(reader, "grouped", {}).items()}
+
+    def written_alike(self, format: str | None, decimal: str | None = None) -> dict[str, Any]:
+        """Keywords of a writer of text whose file is read with the settings of these ones.
+
+        ``decimal`` is the mark of their numbers, if it is known better than by declaration.
+        """
+        style: dict[str, Any] = {"encoding": self._style.encoding} if format in (*_CSV, "jsonl") else {}
+        if format not in _CSV or self.format not in _CSV:
+            return style
+        if getattr(self._readers[0], "is_marked", False):
+            style["encoding"] = style["encoding"] or "utf-8-sig"
+        separator = self.separator if format == self.format else {"tsv": "\t"}.get(format, ",")
+        decimal = decimal or self.decimal
+        # A file of quoted numbers such as "1,5" has no mark of its own.
+        return {**style, "separator": separator, "decimal": "." if decimal == separator else decimal}
 
     @property
     def header(self) -> bytes | None:

@@ -82,6 +82,7 @@ class TextFile:
     def __init__(self, file: File, quarantine: Quarantine | None, keep: bool, style: TextStyle) -> None:
         self.file, self.style = file, style
         self.remarks: dict[str, str] = {}  #: what the first bytes revealed, for the user
+        self.is_marked = False  #: whether the file begins with a byte-order mark of UTF-8
         self.quarantine = quarantine
         self.n_rows_seen = 0  #: rows of the file, once :meth:`batches` has reached its end
         self.columns: list[str] | None = None  #: requested columns
@@ -144,7 +145,8 @@ class TextFile:
                     more += read(1)  # so that "\r\n" is never split
                 content = rest + more
                 if at_start and content:
-                    content = content.removeprefix(b"\xef\xbb\xbf")
+                    self.is_marked = content.startswith(codecs.BOM_UTF8)
+                    content = content.removeprefix(codecs.BOM_UTF8)
                     self.begin(content)
                 cut, n_lines = self._cut(content, at_end=not more)
                 block, rest = content[:cut], content[cut:]

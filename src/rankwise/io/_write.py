@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from rankwise._files import FORMATS, SUFFIXES, replacing
 from rankwise.io._input_files import split_suffix
 from rankwise.io._row_batch import Batch
 from rankwise.io._table_errors import TableError, place, shown, translated
+from rankwise.io._text_files import TextStyle
 
 if TYPE_CHECKING:
     from rankwise.io._table import Table
@@ -42,6 +44,9 @@ class TableWriter:
         Columns and types. By default those of the first batch.
     format : str, optional
         Format, if it does not follow from the suffix.
+    separator, decimal, encoding : str, optional
+        How CSV is written, as in :func:`open_table`; JSON lines have an encoding too. By default a comma (in TSV a
+        tab), a decimal point and UTF-8; ``utf-8-sig`` begins with a byte-order mark.
 
     Examples
     --------
@@ -58,7 +63,10 @@ class TableWriter:
     <BLANKLINE>
     """
 
-    def __init__(self, path: str | os.PathLike[str], schema: Any = None, *, format: str | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], schema: Any = None, *, format: str | None = None,
+        separator: str | None = None, decimal: str = ".", encoding: str | None = None,
+    ) -> None:  # fmt: skip
         self._path = Path(path)
         by_name, self._compression = split_suffix(self._path)
         if format is not None and format not in FORMATS:
@@ -76,6 +84,7 @@ class TableWriter:
             raise TableError(f"{place(str(path))}: a Parquet file is compressed inside. Leave out {self._path.suffix}.")
         self.format = chosen
         self._schema = schema
+        self._style = TextStyle(separator, decimal, encoding)
         self._sink: Any = None
         self._body: Any = None
 
@@ -148,18 +157,19 @@ class TableWriter:
             make = pa.ipc.new_stream if is_stream else pa.ipc.new_file
             self._body = make(self._sink, schema)
         else:
-            self._body = TextBody(self._sink, self.format, () if schema is None else schema.names)
+            self._body = TextBody(self._sink, self.format, () if schema is None else schema.names, self._style)
         self._opened.callback(self._body.close)
 
 
 def write_table(
-    path: str | os.PathLike[str], batches: Iterable[Any], *, schema: Any = None, format: str | None = None
-) -> int:
+    path: str | os.PathLike[str], batches: Iterable[Any], *, schema: Any = None, format: str | None = None,
+    **style: Any,
+) -> int:  # fmt: skip
     """Write batches as one file, whole or not at all; return the number of rows.
 
     Parameters
     ----------
-    path, schema, format
+    path, schema, format, **style
         As in :class:`TableWriter`.
     batches : iterable of pyarrow.RecordBatch or Batch
         The rows.
@@ -174,7 +184,7 @@ def write_table(
     2
     """
     n = 0
-    with TableWriter(path, schema, format=format) as writer:
+    with TableWriter(path, schema, format=format, **style) as writer:
         for batch in batches:
             writer.write(batch)
             n += len(batch) if isinstance(batch, Batch) else batch.num_rows
@@ -222,8 +232,8 @@ class Lines:
     num_rows: int
 
 
-def appended_lines(table: Table, more: Any, batch: Batch | None = None) -> Lines:
-    """The rows of CSV or JSON lines, every byte as in the file, with more columns; without a batch, the header."""
+def appended_lines(table: Table, more: Any, batch: Batch | None = None, decimal: str = ".") -> Lines:
+    """The rows of CSV or JSON lines, every character as in the file, and more columns; without a batch, the header."""
     if table.header is None:
         raise TableError(f"{place(table.files[0])}: its lines cannot be copied into one file.")
     texts = [table.header] if batch is None else batch.texts
@@ -234,7 +244,8 @@ def appended_lines(table: Table, more: Any, batch: Batch | None = None) -> Lines
     else:
         delimiter = table.separator
         between = [delimiter.encode()] * len(texts)
-        new = _csv_rows([pa.array([name]) for name in more.schema.names] if batch is None else more.columns, delimiter)
+        names = [pa.array([name]) for name in more.schema.names]
+        new = _csv_rows(names if batch is None else more.columns, delimiter, decimal)
     lines = (text + mark + row.encode() + b"\n" for text, mark, row in zip(texts, between, new, strict=True))
     return Lines(b"".join(lines), 0 if batch is None else len(batch))
 
@@ -242,16 +253,19 @@ def appended_lines(table: Table, more: Any, batch: Batch | None = None) -> Lines
 class TextBody:
     """Writer of rows of a text format into a stream of bytes; ``names`` are the columns of CSV, its first line."""
 
-    def __init__(self, sink: Any, format: str, names: Sequence[str] = ()) -> None:
-        self._sink = sink
-        self._delimiter = "\t" if format == "tsv" else ","
+    def __init__(self, sink: Any, format: str, names: Sequence[str] = (), style: TextStyle | None = None) -> None:
+        self._sink, style = sink, style or TextStyle()
+        self._delimiter = style.separator or ("\t" if format == "tsv" else ",")
+        self._encoder = codecs.getincrementalencoder(style.encoding or "utf-8")()
         others: dict[str, Callable[[Any], list[str]]] = {"jsonl": _json_rows, "svmlight": _svmlight_rows}
-        self._rows = others.get(format, lambda rows: _csv_rows(rows.columns, self._delimiter))
+        self._rows = others.get(format, lambda rows: _csv_rows(rows.columns, self._delimiter, style.decimal))
         self._names = names if format in ("csv", "tsv") else ()
 
     def write(self, rows: Any) -> None:
         self._begin()
-        self._sink.write(rows.content if isinstance(rows, Lines) else _as_lines(self._rows(rows)))
+        self._sink.write(
+            self._encoder.encode(rows.content.decode() if isinstance(rows, Lines) else _as_lines(self._rows(rows)))
+        )
 
     def close(self) -> None:
         """Finish writing; the stream stays open."""
@@ -261,24 +275,27 @@ class TextBody:
     def _begin(self) -> None:
         names, self._names = self._names, ()
         if names:
-            self._sink.write(_as_lines(_csv_rows([pa.array([name]) for name in names], self._delimiter)))
+            header = _as_lines(_csv_rows([pa.array([name]) for name in names], self._delimiter))
+            self._sink.write(self._encoder.encode(header))
 
 
-def _as_lines(rows: Iterable[str]) -> bytes:
-    return "\n".join([*rows, ""]).encode()
+def _as_lines(rows: Iterable[str]) -> str:
+    return "\n".join([*rows, ""])
 
 
-def _csv_rows(columns: Sequence[Any], delimiter: str) -> list[str]:
+def _csv_rows(columns: Sequence[Any], delimiter: str, decimal: str = ".") -> list[str]:
     """Rows of CSV, with quotes only where they are needed."""
-    cells = [_cells(column, delimiter) for column in columns]
+    cells = [_cells(column, delimiter, decimal) for column in columns]
     if len(cells) == 1:  # an empty line is not a row
         cells = [cells[0].fill_null('""')]
     rows = _joined(*cells, delimiter, null_handling="replace", null_replacement="")
     return list(rows.to_pylist())
 
 
-def _cells(column: Any, delimiter: str) -> Any:
+def _cells(column: Any, delimiter: str, decimal: str) -> Any:
     cells = column.cast(pa.large_string())
+    if decimal != "." and (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+        cells = compute.replace_substring(cells, ".", decimal)
     if pa.types.is_primitive(column.type):  # numbers, booleans, dates: they never need quotes
         return cells
     special = f'["\r\n{re.escape(delimiter)}]'

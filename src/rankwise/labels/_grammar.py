@@ -8,7 +8,9 @@ declared classes, so ``ex-smoker`` is a name. What one row means never depends o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -17,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise._words import the_classes
+from rankwise._words import either, the_classes
+from rankwise.labels._label_words import LANGUAGES, folded, patterns, plain
 from rankwise.labels._order import ClassOrder, as_text, one_line, show
 
 #: For error messages.
@@ -32,63 +35,12 @@ _BOUND = re.compile(r"(>=|<=|>|<)\s*(.*)", re.DOTALL)
 _PLUS = re.compile(rf"({_NUMBER})\s*\+(.*)")
 _DOTS = re.compile(r"\.{2,3}|…")
 _BEGINS_NUMBER = frozenset("+-.0123456789")
+_MAY_BE_APART = re.compile(r"[ \-/]|\.\.|…")
 _DIGIT = re.compile(r"\d")
-_COMMAS = re.compile(r"\d+(?:,\d+)+")
-_SIGNS = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), "≥": ">=", "≤": "<=", "⩾": ">=", "⩽": "<=", "\u00a0": " "})
-
-#: Texts for a missing label, unless a class has that name. "none" is not among them: it is often the lowest class.
-_MISSING = frozenset(("", "?", "-", "nan", "-nan", "na", "n/a", "n.a.", "null", "#n/a", "#na", "#n/a n/a"))
-_MISSING |= {"1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
-
-#: What people write in words, by language; X and Y stand for numbers or classes.
-_WORDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "en": {
-        ">=": ("at least X", "X or more", "X or higher", "X or above", "X and up", "X and above"),
-        "<=": ("at most X", "up to X", "X or less", "X or fewer", "X or lower", "X or below", "X and below"),
-        ">": ("more than X", "above X", "over X"),
-        "<": ("less than X", "fewer than X", "below X", "under X"),
-        "-": ("X to Y", "from X to Y", "between X and Y"),
-        "|": ("or",),
-        "of": ("X out of Y", "X of Y"),
-        "unit": ("star", "stars", "point", "points", "★"),
-        "?": ("unknown", "not known", "no answer"),
-    },
-    "de": {
-        ">=": ("mindestens X", "ab X", "X oder mehr", "X oder höher", "X und mehr"),
-        "<=": ("höchstens X", "bis zu X", "bis X", "X oder weniger", "X und weniger"),
-        ">": ("mehr als X", "über X"),
-        "<": ("weniger als X", "unter X"),
-        "-": ("X bis Y", "von X bis Y", "zwischen X und Y"),
-        "|": ("oder",),
-        "of": ("X von Y",),
-        "unit": ("Stern", "Sterne", "Punkt", "Punkte", "★"),
-        "?": ("unbekannt", "keine Angabe", "k.A.", "k. A."),
-    },
-    "fr": {
-        ">=": ("au moins X", "X ou plus", "à partir de X"),
-        "<=": ("au plus X", "jusqu'à X", "X ou moins"),
-        ">": ("plus de X",),
-        "<": ("moins de X",),
-        "-": ("X à Y", "de X à Y", "entre X et Y"),
-        "|": ("ou",),
-        "of": ("X sur Y",),
-        "unit": ("étoile", "étoiles", "point", "points", "★"),
-        "?": ("inconnu", "inconnue", "sans réponse"),
-    },
-    "es": {
-        ">=": ("al menos X", "como mínimo X", "X o más"),
-        "<=": ("como máximo X", "hasta X", "X o menos"),
-        ">": ("más de X",),
-        "<": ("menos de X",),
-        "-": ("X a Y", "de X a Y", "entre X y Y"),
-        "|": ("o", "u"),
-        "of": ("X de Y",),
-        "unit": ("estrella", "estrellas", "punto", "puntos", "★"),
-        "?": ("desconocido", "desconocida", "sin respuesta"),
-    },
-}
-
-LANGUAGES = tuple(_WORDS)
+_COMMAS = re.compile(rf"{_NUMBER}(?:\s*,\s*{_NUMBER})+")
+_BRACKETS = re.compile(rf"[\[({{]\s*{_NUMBER}\s*[,;]\s*{_NUMBER}(?:\s*[,;]\s*{_NUMBER})*\s*[\])}}]")
+_BOUNDS = (">=", "<=", ">", "<")
+_ONE_SCALE = "Bring all labels to one scale."
 
 
 class LabelReader:
@@ -98,7 +50,7 @@ class LabelReader:
     """
 
     def __init__(self, order: ClassOrder | None = None, language: str = "en") -> None:
-        if language not in _WORDS:
+        if language not in LANGUAGES:
             raise ValueError(f"language must be one of {', '.join(LANGUAGES)}. Got {language!r} instead.")
         self.order = order
         self._values = [] if order is None else order.values.tolist()
@@ -107,46 +59,54 @@ class LabelReader:
         if order is not None and len(self._code) < len(order):
             raise ValueError(f"classes must differ when they are written as text. Got {show(order.values)} instead.")
         for text, code in list(self._code.items()):
-            self._code.setdefault(text.translate(_SIGNS), code)
+            self._code.setdefault(plain(text), code)
+        alike = Counter(folded(text) for text in self.texts)
+        self._folded = {folded(text): code for code, text in enumerate(self.texts) if alike[folded(text)] == 1}
         exact = self._values if order is not None and order.is_exact_in_float else []
         self._number = {float(value): code for code, value in enumerate(exact)}
         self._longest = min(_LONGEST_INTERVAL, 4 + 2 * max(_LONGEST_END, *map(len, self.texts), 0))
-        self._missing, self._phrases, self._or, self._unit = _patterns(language)
+        self._missing, self._phrases, self._or, self._unit = patterns(language)
+        self.tops: dict[str, float] = {}  #: denominators of the texts such as "3 out of 5" that were read
 
     def parse(self, text: str) -> Any:
         """The label that a text means."""
         text = text.strip()
         if text in self._code:
             return self._values[self._code[text]]
-        if text.lower() in self._missing:
+        if folded(text) in self._missing:
             return None
-        plain = text.translate(_SIGNS).strip()
-        whole = self.value(plain)
+        written = plain(text)
+        whole = self.value(written)
         if whole is not None:
             return whole
-        if plain in self._missing:
-            return None
-        bound = _BOUND.fullmatch(plain)
+        bound = _BOUND.fullmatch(written)
         if bound:
             return self._bound(bound[1], bound[2], text)
-        plus = _PLUS.fullmatch(plain)
+        plus = _PLUS.fullmatch(written)
         if plus and self.value(plus[1]) is not None and self._unit.sub("", "0" + plus[2].strip()) == "0":
             return self.value(plus[1]), None
-        if self.order is not None or _DIGIT.search(plain):
-            for read in (self._in_words, self._between):
-                label = read(plain, text)
-                if label is not None:
-                    return label
-        if "|" in text:
-            return frozenset(self._end(name, text) for name in text.split("|"))
-        return self._listed(plain, text) or self._name(text)
+        if self.order is not None or _DIGIT.search(written):
+            label = self.taken_apart(written, text)
+            if label is not None:
+                return label
+        if "|" in written:
+            return frozenset(self._end(name, text) for name in written.split("|"))
+        return self._name(written, text)
+
+    def taken_apart(self, written: str, text: str) -> Any:
+        """The label that a text means by its parts, in words or with a sign between them; None if it is not so."""
+        for read in (self._in_words, self._between, self._listed):
+            label = read(written, text)
+            if label is not None:
+                return label
+        return None
 
     def end(self, text: str) -> Any:
         """One end of an interval, written as text: a class or number, None where it is open."""
         text = text.strip()
-        if text not in self._code and text.lower() in self._missing:
+        if text not in self._code and folded(text) in self._missing:
             return None
-        value = self.value(text)
+        value = self.value(plain(text))
         return _name(text, text) if value is None else value
 
     def value(self, text: str) -> Any:
@@ -154,13 +114,26 @@ class LabelReader:
         text = text.strip()
         if text in self._code:
             return self._values[self._code[text]]
-        text = self._unit.sub("", text) if text[:1] in _BEGINS_NUMBER else ""
-        if not _ONE.fullmatch(text):
-            return None
+        number = self._unit.sub("", text) if text[:1] in _BEGINS_NUMBER else ""
+        is_number = _ONE.fullmatch(number)
         if self.order is None:
-            return _number(text)
-        code = self._number.get(float(text))
+            return _number(number) if is_number else None
+        code = self._number.get(float(number)) if is_number else None
+        if code is None:
+            code = self._folded.get(folded(text))
         return None if code is None else self._values[code]
+
+    def meaning_of_parts(self, name: str) -> str | None:
+        """What a name of one class could also be, said of others: a range, a bound or a list; None if nothing."""
+        try:
+            label = self.taken_apart(plain(name), name)
+        except ValueError:  # a range that is empty, or in several ways
+            return "the range between two"
+        if label is None:
+            return None
+        if isinstance(label, frozenset):
+            return "a list of"
+        return "the range between two" if isinstance(label, tuple) and None not in label else "a bound on"
 
     def codes(self, label: Any) -> NDArray[np.intp]:
         """Codes of the declared classes that a label admits."""
@@ -172,12 +145,14 @@ class LabelReader:
         return np.arange(0 if lower is None else code(lower), k if upper is None else code(upper) + 1)
 
     def _end(self, name: str, text: str) -> Any:
-        """A piece of a text that must be a class, or without declared classes a number or a name."""
+        """A piece of a text that must be a class, or without declared classes a number."""
         value = self.value(name)
         if value is not None:
             return value
         if self.order is None:
-            return _name(name.strip(), text)
+            _name(name.strip(), text)
+            why = f"{one_line(name.strip())} is neither a number nor a declared class"
+            raise ValueError(f"cannot read {one_line(text)} as a label: {why}.")
         values = show(self.order.values)
         raise ValueError(f"{one_line(name.strip())} in {one_line(text)} is not one of the classes {values}.")
 
@@ -188,7 +163,7 @@ class LabelReader:
     def _next(self, name: str, step: int, text: str) -> Any:
         """The class above or below what a text names; a number need not be a class for that."""
         if self.order is None:
-            end = self._end(name, text)
+            end = self.value(_name(name, text))
             if not isinstance(end, int):
                 raise ValueError(f"{one_line(text)} needs to know the next class: {_declare()}")
             return end + step
@@ -205,39 +180,46 @@ class LabelReader:
             )
         return self._values[code]
 
-    def _in_words(self, plain: str, text: str) -> Any:
+    def _in_words(self, written: str, text: str) -> Any:
         """Read "at least 4", "3 to 5", "3 out of 5"; None if it is not so."""
-        for sign, phrase in self._phrases if " " in plain else ():
-            match = phrase.fullmatch(plain)
-            value = None if match is None else self.value(match[1])
-            if match is None or value is None:
+        for sign, phrase in self._phrases if " " in written else ():
+            match = phrase.fullmatch(written)
+            if match is None:
                 continue
-            if sign not in ("of", "-"):
+            if sign == "of":
+                self._check_scale(match[1], self._unit.sub("", match[2].strip()), text)
+            value = self.value(match[1])
+            if value is None:
+                continue
+            if sign == "of" and text in self.tops:
+                return value
+            if sign in _BOUNDS:
                 return self._bound(sign, match[1], text)
-            other = match[2]
-            if sign == "of":  # the top of the scale need not be a class
-                top = self._unit.sub("", other.strip())
-                if _ONE.fullmatch(top):
-                    if isinstance(value, (int, float)) and value > float(top):
-                        raise ValueError(f"cannot read {one_line(text)} as a label: {value} is above {top}.")
-                    return value
-            elif self.value(other) is not None:
-                return self._interval(value, self.value(other), text)
+            if sign == "-" and self.value(match[2]) is not None:
+                return self._interval(value, self.value(match[2]), text)
         return None
 
-    def intervals(self, text: str) -> list[tuple[Any, Any]]:
-        """All intervals that a text can be read as: names and negative numbers may hold a ``-`` themselves."""
-        plain = text.translate(_SIGNS)
-        if len(plain) > self._longest:
-            return []
-        cuts = [(i, i + 1) for i, sign in enumerate(plain) if sign == "-"]
-        cuts += [match.span() for match in _DOTS.finditer(plain)]
-        ends = [(self.value(plain[:i]), self.value(plain[j:])) for i, j in cuts]
-        return [pair for pair in ends if None not in pair]
+    def _check_scale(self, number: str, top: str, text: str) -> None:
+        """Note the denominator of "3 out of 5"; where the classes are known, it must be the highest."""
+        if not (_ONE.fullmatch(number) and _ONE.fullmatch(top)):
+            return
+        if float(number) > float(top):
+            raise ValueError(f"cannot read {one_line(text)} as a label: {number[:40]} is above {top[:40]}.")
+        if self._number and float(top) != max(self._number):
+            raise ValueError(
+                f"cannot read {one_line(text)} as a label: it is out of {top[:40]}, and the highest class is "
+                f"{as_text(max(self._number))}. {_ONE_SCALE}"
+            )
+        self.tops[text] = float(top)
 
-    def _between(self, plain: str, text: str) -> Any:
-        """Read ``lower-upper``; None if it is not so."""
-        ways = self.intervals(plain)
+    def _between(self, written: str, text: str) -> Any:
+        """Read ``lower-upper``; None if it is not so. Names and negative numbers may hold a ``-`` themselves."""
+        if len(written) > self._longest:
+            return None
+        cuts = [(i, i + 1) for i, sign in enumerate(written) if sign == "-"]
+        cuts += [match.span() for match in _DOTS.finditer(written)]
+        ends = [(self.value(written[:i]), self.value(written[j:])) for i, j in cuts]
+        ways = [pair for pair in ends if None not in pair]
         if len(ways) > 1:
             raise ValueError(f"{text!r} can be read as an interval in {len(ways)} ways: list the candidates with |.")
         return self._interval(*ways[0], text) if ways else None
@@ -249,14 +231,14 @@ class LabelReader:
             raise ValueError(f"the lower end of an interval must not be above its upper end. Got {text!r}{classes}.")
         return lower, upper
 
-    def _listed(self, plain: str, text: str) -> frozenset[Any] | None:
+    def _listed(self, written: str, text: str) -> frozenset[Any] | None:
         """Read "4 or 5" and "4/5"; None if it is not so."""
-        for split in (self._or.split(plain), plain.split("/")):
+        for split in (self._or.split(written), written.split("/")):
             names = [name.strip() for name in split]
             values = [self.value(name) for name in names] if len(names) > 1 else [None]
             if None in values:
                 continue
-            if "/" in plain and not self._neighbours(values):
+            if "/" in written and not self._neighbours(values):
                 raise ValueError(
                     f"cannot read {one_line(text)} as a label: it may be a score out of {names[-1][:20]} or list "
                     f"candidates. Write {names[0][:20]}, or {'|'.join(names)[:100]}."
@@ -268,33 +250,18 @@ class LabelReader:
         places = values if self.order is None else [self.order.code(value) for value in values]
         return all(after - before == 1 for before, after in pairwise(places))
 
-    def _name(self, text: str) -> Any:
-        if _COMMAS.fullmatch(text):
-            raise ValueError(f"cannot read {one_line(text)} as a label: write 3.5 for a decimal, 3|5 for candidates.")
+    def _name(self, written: str, text: str) -> Any:
+        if _COMMAS.fullmatch(written):
+            declared = either("", " (or declare it: --decimal ,)")
+            raise ValueError(
+                f"cannot read {one_line(text)} as a label: write 3.5 for a decimal{declared}, 3|5 for candidates."
+            )
+        if _BRACKETS.fullmatch(written):
+            raise ValueError(f"cannot read {one_line(text)} as a label: write 3-5 for an interval, 3|5 for candidates.")
         if self.order is not None:
             hint = f" In text, {FORMS}." if re.search(r"[\d<>|]", text) else ""
             raise ValueError(f"the label {one_line(text)} is not one of the classes {show(self.order.values)}.{hint}")
         return _name(text, text)
-
-
-@cache
-def _patterns(
-    language: str,
-) -> tuple[frozenset[str], list[tuple[str, re.Pattern[str]]], re.Pattern[str], re.Pattern[str]]:
-    """Words for a missing label, phrases with their meaning, the word between candidates, and units."""
-    words = _WORDS[language]
-    signs = (">=", "<=", ">", "<", "of", "-")
-    return (
-        _MISSING | {word.lower() for word in words["?"]},
-        [(sign, _phrase(phrase)) for sign in signs for phrase in words[sign]],
-        re.compile(rf"(?<!\s)\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE),
-        re.compile(rf"(?<=\d)\s*(?:{'|'.join(words['unit'])})$", re.IGNORECASE),
-    )
-
-
-def _phrase(phrase: str) -> re.Pattern[str]:
-    pattern = r"\s++".join(re.escape(word) for word in phrase.split())
-    return re.compile(pattern.replace("X", r"(.*?\S)").replace("Y", "(.+)"), re.IGNORECASE | re.DOTALL)
 
 
 def _name(text: str, whole: str) -> str:
@@ -356,6 +323,64 @@ def map_distinct(distinct: Iterable[Any], groups: NDArray[np.intp], function: Ca
     return results
 
 
+@dataclass(frozen=True)
+class ReadTexts:
+    """What the distinct cells of a column of texts mean."""
+
+    labels: list[Any]
+    top: float | None  #: the denominator of texts such as "3 out of 5", where no classes are known
+    example: str = ""  #: one of these texts
+
+
+def read_texts(
+    cells: list[Any], groups: NDArray[np.intp], order: ClassOrder | None, language: str = "en"
+) -> ReadTexts:  # fmt: skip
+    """Read the distinct cells of a column; those that are not text stay as they are. Errors name rows by ``groups``."""
+    classes = {} if order is None else order.index
+    reader = cache(lambda: LabelReader(order, language))  # most columns hold nothing but declared classes
+
+    def parse(cell: Any) -> Any:
+        return reader().parse(cell) if isinstance(cell, str) and cell not in classes else cell
+
+    labels = map_distinct(cells, groups, parse)
+    tops = reader().tops if order is None else {}
+    if not tops:
+        return ReadTexts(labels, None)
+    example, top = next(iter(tops.items()))
+    scale = ReadTexts(labels, top, example)
+    bad: dict[int, tuple[Any, str]] = {}
+    for k, (cell, label) in enumerate(zip(cells, labels, strict=True)):
+        other = tops.get(cell.strip(), top) if isinstance(cell, str) else top
+        if other != top:
+            bad[k] = cell, other_scale(scale, ReadTexts([], other, cell))
+        elif any(isinstance(value, (int, float)) and value > top for value in _values(label)):
+            bad[k] = cell, above_scale(cell, example)
+    if bad:
+        raise unreadable(bad, groups)
+    return scale
+
+
+def has_denominator(label: Any) -> bool:
+    """Whether a label is a text such as "3 out of 5"."""
+    if not isinstance(label, str) or " " not in plain(label):
+        return False
+    try:
+        return read_texts([label], np.zeros(1, dtype=np.intp), None).top is not None
+    except ValueError:
+        return False
+
+
+def other_scale(known: ReadTexts, other: ReadTexts) -> str:
+    """Error message for two denominators in one column."""
+    examples = f"{one_line(known.example)} and {one_line(other.example)}"
+    return f"the labels have different denominators, as in {examples}. {_ONE_SCALE}"
+
+
+def above_scale(value: Any, example: str) -> str:
+    """Error message for a number above a denominator."""
+    return f"the label {one_line(value)} is above the scale of {one_line(example)}. {_ONE_SCALE}"
+
+
 def unreadable(bad: dict[int, tuple[Any, str]], groups: NDArray[np.intp]) -> UnreadableLabelsError:
     """Error about the distinct labels of these numbers, each with its reason; ``groups`` gives every row's number."""
     occurring, first, counts = np.unique(groups, return_index=True, return_counts=True)
@@ -377,12 +402,16 @@ def refuse_doubtful(labels: list[Any], groups: NDArray[np.intp]) -> None:
         names_are_rarer = rows[is_name].sum() <= rows[is_number].sum()
         most, odd = ("numbers", is_name) if names_are_rarer else ("names", is_number)
         raise unreadable({k: (labels[k], mixed_types(labels[k], most)) for k in np.flatnonzero(odd).tolist()}, groups)
-    if any("-" in name.translate(_SIGNS) for name in names):
-        reader = LabelReader(ClassOrder(sorted({name.strip() for name in names})))
-        ranges = [k for k, label in enumerate(labels) if isinstance(label, str) and reader.intervals(label)]
-        why = f"may be a class of its own or the range between two others: {_declare()}"
-        if ranges:
-            raise unreadable({k: (labels[k], f"{one_line(labels[k])} {why}") for k in ranges}, groups)
+    known = LabelReader(ClassOrder(sorted({name.strip() for name in names}))) if names else None
+    bad: dict[int, tuple[Any, str]] = {}
+    for k, label in enumerate(labels):
+        if known is not None and isinstance(label, str) and _MAY_BE_APART.search(plain(label)):
+            what = known.meaning_of_parts(label)
+            if what is not None:
+                why = f"may be a class of its own or {what} others: {_declare()}"
+                bad[k] = label, f"{one_line(label)} {why}"
+    if bad:
+        raise unreadable(bad, groups)
 
 
 def _values(label: Any) -> Iterable[Any]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain, repeat
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise._words import the_classes
 from rankwise.labels._encoded import Labels
-from rankwise.labels._grammar import LabelReader, map_distinct, refuse_doubtful
+from rankwise.labels._grammar import ReadTexts, read_texts, refuse_doubtful
 from rankwise.labels._order import (
     EXACT_IN_FLOAT,
     ClassOrder,
@@ -175,30 +175,26 @@ class Texts(Raw):
     def values_present(self) -> NDArray[Any]:
         values = whole_if_possible(self.parsed.values_present())
         # Where numbers are not whole, how often they repeat tells grades from measurements.
-        return values if values.dtype.kind != "f" else self.rows().values_present()
+        values = values if values.dtype.kind != "f" else self.rows().values_present()
+        top = self._without_classes.top
+        return values if top is None else np.append(values, whole_if_possible(np.array([top])))
 
     def read_labels(self, order: ClassOrder | None) -> list[Any]:
         """The distinct labels, parsed; with ``order`` texts may name its classes."""
-        return self._labels_without_classes if order is None else self._read_by(order)
+        return self._without_classes.labels if order is None else self._read_by(order).labels
 
     @cached_property
-    def _labels_without_classes(self) -> list[Any]:
+    def _without_classes(self) -> ReadTexts:
         return self._read_by(None)
 
-    def _read_by(self, order: ClassOrder | None) -> list[Any]:
-        classes = {} if order is None else order.index
-        reader = cache(lambda: LabelReader(order, self.language))  # most columns hold nothing but declared classes
+    def _read_by(self, order: ClassOrder | None) -> ReadTexts:
         cells = [None if is_missing(cell) else cell for cell in self.distinct]
-
-        def parse(cell: Any) -> Any:
-            return reader().parse(cell) if isinstance(cell, str) and cell not in classes else cell
-
-        return map_distinct(cells, self.groups, parse)
+        return read_texts(cells, self.groups, order, self.language)
 
     @cached_property
     def parsed(self) -> Raw:
         """The distinct labels that are not missing, where no classes are declared."""
-        distinct = self._labels_without_classes
+        distinct = self._without_classes.labels
         refuse_doubtful(distinct, self.groups)
         known = [k for k, label in enumerate(distinct) if label is not None]
         labels = [distinct[k] for k in known]
@@ -209,7 +205,7 @@ class Texts(Raw):
 
     def rows(self) -> Raw:
         """All rows, where no classes are declared."""
-        return read_cells(as_object_array(self._labels_without_classes)[self.groups].tolist())
+        return read_cells(as_object_array(self._without_classes.labels)[self.groups].tolist())
 
     @contextmanager
     def blaming(self, numbers: Sequence[int]) -> Iterator[None]:

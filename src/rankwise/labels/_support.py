@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
-from inspect import getattr_static
 
 import numpy as np
 
 from rankwise._errors import RowError
+from rankwise._registry import ESTIMATORS
 from rankwise.labels._encoded import Labels
 
 #: From the most to the least precise. A missing label is the full interval and every estimator takes it as a no-op.
@@ -16,20 +15,13 @@ KINDS = ("exact", "interval", "candidates")
 
 
 def estimators_for(kind: str) -> list[str]:
-    """Names of the estimators ``rankwise.Name`` that learn from labels of this kind, whatever has been imported."""
-    return sorted(name for name, public in _public_classes().items() if kind in getattr(public, "label_kinds", ()))
+    """Names of the estimators ``rankwise.Name`` that learn from labels of this kind."""
+    return sorted(name for name, entry in ESTIMATORS.items() if kind in entry.label_kinds)
 
 
 def estimators_with(method: str) -> list[str]:
-    """Names of the estimators ``rankwise.Name`` that have a method."""
-    return sorted(name for name, public in _public_classes().items() if callable(getattr_static(public, method, None)))
-
-
-def _public_classes() -> dict[str, type]:
-    # This layer imports no estimator except here, for a message: a registry that estimators enter on import would hold
-    # only those imported so far, and the user's own.
-    rankwise = import_module("rankwise")
-    return {name: getattr(rankwise, name) for name in rankwise.__all__ if name[0].isupper()}
+    """Names of the estimators ``rankwise.Name`` that have a method that takes probabilities."""
+    return sorted(name for name, entry in ESTIMATORS.items() if method in entry.probable)
 
 
 def require_support(labels: Labels, estimator: str, kinds: Iterable[str]) -> None:

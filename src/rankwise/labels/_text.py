@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise.labels._encode import declared_order
-from rankwise.labels._grammar import LabelReader, map_distinct
+from rankwise.labels._grammar import LabelReader, ReadTexts, map_distinct, read_texts
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, numbered, one_line
 
 
@@ -51,11 +51,16 @@ def parse_labels(texts: Any, classes: Any = None, *, language: str = "en") -> An
            [ True, False,  True],
            [False,  True,  True]])
     """
+    return parse_column(texts, None if classes is None else declared_order(classes), language)[0]
+
+
+def parse_column(texts: Any, order: ClassOrder | None, language: str) -> tuple[Any, ReadTexts]:
+    """The same, and the distinct labels with what they say of the classes."""
     codes, distinct = distinct_texts(texts)
-    order = None if classes is None else declared_order(classes)
+    map_distinct(distinct, codes, lambda text: text is None or _checked(text))
     reader = LabelReader(order, language)
-    parsed = map_distinct(distinct, codes, lambda text: None if text is None else reader.parse(_checked(text)))
-    return _collected(parsed, codes) if order is None else _rows_of(parsed, codes, reader, order)
+    read = read_texts(distinct, codes, order, language)
+    return _collected(read.labels, codes) if order is None else _rows_of(read.labels, codes, reader, order), read
 
 
 def parse_ends(texts: Any, classes: ClassOrder | None, language: str = "en") -> NDArray[Any]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.labels import Labels, encode
 from rankwise.metrics._compare import checked_weights, encode_ordered, labelled_rows, mean
@@ -263,7 +264,7 @@ def set_width(sets: Any, *, classes: Any = None, sample_weight: Any = None) -> f
     >>> set_width([[1, 3], [3, 3]], classes=[1, 2, 3])
     2.0
     """
-    mask = np.asarray(sets)
+    mask = np.asarray(unmasked(sets))
     if mask.dtype != bool:
         mask = encode_ordered(mask, classes, "set_width").admissible()
     return mean(mask.sum(axis=1), checked_weights(sample_weight, np.ones(len(mask), dtype=bool)))
@@ -271,7 +272,7 @@ def set_width(sets: Any, *, classes: Any = None, sample_weight: Any = None) -> f
 
 def _as_mask(sets: Any, labels: Labels) -> NDArray[np.bool_]:
     """Sets as a mask (n, K)."""
-    array = np.asarray(sets)
+    array = np.asarray(unmasked(sets))
     n, k = len(labels), len(labels.order)
     if array.dtype == bool and array.shape == (n, k):
         return array

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
+from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.labels import Labels
 from rankwise.metrics._compare import checked_weights, encode_ordered, labelled_rows, mean
@@ -120,7 +121,7 @@ def compare_probabilities(
 ) -> tuple[Labels, Floats, Floats]:
     """Labels, probabilities and weights of the rows whose label says something; ``metric`` is the name for errors."""
     check_against(against)
-    P = np.asarray(probabilities, dtype=np.float64)
+    P = np.asarray(unmasked(probabilities), dtype=np.float64)
     labels = encode_ordered(y_true, classes, metric)
     n_classes = len(labels.order)
     if P.shape == (len(labels),) and n_classes == 2:  # of the second class, as scikit-learn's scorers give it

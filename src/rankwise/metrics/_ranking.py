@@ -10,6 +10,7 @@ from sklearn.metrics import coverage_error as sklearn_coverage_error
 from sklearn.metrics import label_ranking_average_precision_score, label_ranking_loss
 
 from rankwise._errors import RowError
+from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.labels import ClassOrder, RankingLabels, encode_rankings
 from rankwise.labels._order import show
@@ -152,7 +153,7 @@ def _read_labels(
 
 
 def _checked_scores(scores: ArrayLike, name: str) -> Floats:
-    ranked = np.asarray(scores, dtype=np.float64)
+    ranked = np.asarray(unmasked(scores), dtype=np.float64)
     if ranked.ndim != 2 or ranked.shape[0] < 1 or ranked.shape[1] < 2:
         raise ValueError(f"{name} must have shape (n, k), n >= 1 rows of k >= 2 labels. Got shape {ranked.shape}.")
     if not np.isfinite(ranked).all():

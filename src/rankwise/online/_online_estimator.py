@@ -31,6 +31,7 @@ from rankwise.labels import (
     is_missing,
     require_support,
 )
+from rankwise.labels._grammar import has_denominator
 from rankwise.online._model import OnlineModel
 
 #: Labels as a pass reads them: lowest and highest admissible codes, and the admissible ones where sets have gaps.
@@ -122,7 +123,9 @@ class OnlineEstimator(OnlineModel):
         except (KeyError, TypeError, IndexError):
             pass
         if self._growing and not is_missing(y):
-            for value in encode([_one_label(y)], ordered=self.ordered).order.values.tolist():
+            named = encode([_one_label(y)], ordered=self.ordered).order.values.tolist()
+            keeps_scale = not has_denominator(y) or named[-1] == order.values[-1]  # "3 out of 5" names the highest
+            for value in named if keeps_scale else ():
                 if value not in order.index:
                     order = order.inserted(value)[0]
         labels = encode([_one_label(y)], order)

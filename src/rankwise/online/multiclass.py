@@ -44,7 +44,7 @@ from rankwise._kernels.compile import inlined, kernel, register_jitable
 from rankwise._kernels.rows import axpy_two, dots_lagged, n_rows
 from rankwise._sklearn import StrOptions, take_rows
 from rankwise._types import Floats
-from rankwise.base.row_data import Rows, length
+from rankwise.base.row_data import Rows, indexable, length, row_count
 from rankwise.base.state import COUNTS, StateArray, averaged
 from rankwise.base.transaction import reader
 from rankwise.labels import ClassOrder, encode, is_missing
@@ -246,7 +246,9 @@ class ImportanceWeightedPerceptron(OnlineEstimator):
         n = len(y)
         new = set(places[first:])  # rows before the very first class have no information
         starts = sorted({0, *new, *(row + 1 for row in new if row + 1 < n)})  # a class is known after its first row
-        if not places or starts == [0] or (X.shape[0] if hasattr(X, "shape") else len(X)) != n:
+        if places:
+            X = indexable(X)
+        if not places or starts == [0] or row_count(X) != n:
             return super()._learn_chunk(X, y, classes, sample_weight, predict=predict, top=top)
         predictions = []
         with self._afresh() as model:

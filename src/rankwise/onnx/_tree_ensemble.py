@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from rankwise._types import Floats
 from rankwise.onnx._graph import Graph
-from rankwise.trees._model_text import ParsedTree, read_trees
 
 ML_DOMAIN, ML_OPSET = "ai.onnx.ml", 5
 _AT_MOST, _MEMBER = 0, 6  # modes of a split
@@ -20,33 +20,42 @@ def tree_scores(graph: Graph, rows: str, model: Any) -> str:
     Where numbers stand for categories, a column holds these numbers; where texts do, their positions.
     """
     rows, place_of_column = _with_positions(graph, rows, model)
-    splits: list[tuple[Any, ...]] = []
-    weights: list[float] = []
-    members: list[float] = []
-    roots: list[int] = []
-    for tree in read_trees(model._text, model.n_features_in_):
-        roots.append(len(splits))
-        _put_tree(tree, place_of_column, splits, weights, members)
-    feature, threshold, mode, missing, yes, yes_is_leaf, no, no_is_leaf = map(list, zip(*splits, strict=True))
+    trees = model.trees_
+    by_set = np.flatnonzero(trees.by_set)
+    members = np.array([number for k in by_set for number in (*trees.members(k).tolist(), np.nan)], dtype=np.float64)
+    roots, (yes, no), (yes_is_leaf, no_is_leaf) = trees.nodes()
+    mode, threshold = np.where(trees.by_set, _MEMBER, _AT_MOST), np.where(trees.by_set, 0.0, trees.threshold)
+    feature, missing = np.asarray(place_of_column)[trees.feature], trees.missing_left
+    arrays = (feature, threshold, mode, missing, yes, yes_is_leaf, no, no_is_leaf)
+    # A tree that is a single leaf becomes a split with this leaf on both sides.
+    single = np.flatnonzero(trees.n_splits == 0)
+    leaf, zero, one = roots[single], np.zeros(single.size), np.ones(single.size)
+    added = (zero, zero, zero + _AT_MOST, zero, leaf, one, leaf, one)
+    feature, threshold, mode, missing, yes, yes_is_leaf, no, no_is_leaf = map(np.append, arrays, added)
+    roots[single] = trees.feature.size + np.arange(single.size)
     return graph.add(
         "TreeEnsemble",
         rows,
         domain=ML_DOMAIN,
         aggregate_function=_SUM,
         n_targets=1,
-        leaf_targetids=[0] * len(weights),
-        leaf_weights=numpy_helper.from_array(np.array(weights), "leaf_weights"),
-        membership_values=numpy_helper.from_array(np.array(members), "membership_values") if members else None,
-        nodes_featureids=feature,
-        nodes_splits=numpy_helper.from_array(np.array(threshold), "nodes_splits"),
-        nodes_modes=helper.make_tensor("nodes_modes", TensorProto.UINT8, [len(mode)], mode),
-        nodes_missing_value_tracks_true=missing,
-        nodes_truenodeids=yes,
-        nodes_falsenodeids=no,
-        nodes_trueleafs=yes_is_leaf,
-        nodes_falseleafs=no_is_leaf,
-        tree_roots=roots,
+        leaf_targetids=[0] * trees.value.size,
+        leaf_weights=numpy_helper.from_array(trees.value, "leaf_weights"),
+        membership_values=numpy_helper.from_array(members, "membership_values") if members.size else None,
+        nodes_splits=numpy_helper.from_array(threshold, "nodes_splits"),
+        nodes_modes=helper.make_tensor("nodes_modes", TensorProto.UINT8, mode.shape, mode.astype(np.uint8).tolist()),
+        nodes_featureids=_whole(feature),
+        nodes_missing_value_tracks_true=_whole(missing),
+        nodes_truenodeids=_whole(yes),
+        nodes_falsenodeids=_whole(no),
+        nodes_trueleafs=_whole(yes_is_leaf),
+        nodes_falseleafs=_whole(no_is_leaf),
+        tree_roots=_whole(roots),
     )
+
+
+def _whole(numbers: NDArray[Any]) -> list[int]:
+    return [int(number) for number in numbers]
 
 
 def _with_positions(graph: Graph, rows: str, model: Any) -> tuple[str, list[int]]:
@@ -86,32 +95,4 @@ def categories_of(model: Any) -> dict[int, Floats]:
 def categories_of_texts(model: Any) -> dict[str, list[str]]:
     """Categories of the columns that hold texts, by name; the rows of a graph give their positions."""
     columns = [] if getattr(model, "_raw", None) is None else model._raw.columns
-    return {column.name: column.values for column in columns if column.kind == "category"}
-
-
-def _put_tree(
-    tree: ParsedTree,
-    place_of_column: list[int],
-    splits: list[tuple[Any, ...]],
-    weights: list[float],
-    members: list[float],
-) -> None:
-    """Append one tree; one that is a single leaf becomes a split with the same leaf on both sides."""
-    first, first_leaf = len(splits), len(weights)
-    weights.extend(tree.value.tolist())
-
-    def place(child: Any) -> tuple[int, int]:
-        """Number of a split or leaf, and whether it is a leaf."""
-        return (first + int(child), 0) if child >= 0 else (first_leaf - int(child) - 1, 1)
-
-    if tree.feature.size == 0:
-        splits.append((0, 0.0, _AT_MOST, 0, *place(-1), *place(-1)))
-    for k in range(tree.feature.size):
-        column, chosen = place_of_column[tree.feature[k]], tree.categories[k]
-        if chosen is None:
-            threshold = float(tree.threshold[k])
-            rule = threshold, _AT_MOST, int(threshold >= 0.0 if tree.nan_as_zero[k] else tree.missing_left[k])
-        else:
-            members.extend([*chosen.astype(np.float64).tolist(), np.nan])
-            rule = 0.0, _MEMBER, 0
-        splits.append((column, *rule, *place(tree.left[k]), *place(tree.right[k])))
+    return {column.name: column.values for column in columns if column.kind in ("category", "ordered")}

@@ -32,7 +32,7 @@ _NEWTON_STEPS = 2  # of the raters, between two posteriors
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class RaterEvidence:
     """Answers in the form of :mod:`rankwise.raters._likelihood`: pairs of rater and label, and their runs."""
 
     first_answer: NDArray[np.int64]
@@ -45,7 +45,7 @@ class Evidence:
     owner: NDArray[np.int64]
 
     @classmethod
-    def of(cls, answers: Answers) -> Evidence:
+    def of(cls, answers: Answers) -> RaterEvidence:
         """Evidence in answers; missing ones are left out."""
         answers = answers.informative()
         distinct, group = answers.labels.distinct()
@@ -147,7 +147,7 @@ class RaterEM:
     """
 
     def __init__(
-        self, evidence: Evidence, n_raters: int, slips: float, strength: float,
+        self, evidence: RaterEvidence, n_raters: int, slips: float, strength: float,
         log_prior: Callable[[Floats, Parameters], tuple[Floats, float]],
     ) -> None:  # fmt: skip
         self.evidence = evidence
@@ -258,7 +258,7 @@ class _Expected:
     log_likelihood: float
 
 
-def expectation(evidence: Evidence, p: Parameters, log_prior: Floats) -> _Expected:
+def expectation(evidence: RaterEvidence, p: Parameters, log_prior: Floats) -> _Expected:
     """Posteriors given the parameters and the logarithms of the items' priors, (n, K)."""
     n_pairs, n_classes = evidence.admits.shape
     log_p, slipped, counts = (np.empty((n_pairs, n_classes)) for _ in range(3))

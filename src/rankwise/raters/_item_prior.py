@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from rankwise._types import Floats
+from rankwise.base.row_data import row_count
 from rankwise.batch import CumulativeLink
+from rankwise.calibration._inner import rows_at
 from rankwise.labels import ClassOrder, Labels
 from rankwise.raters._em import Parameters
 
@@ -48,7 +50,7 @@ class FeaturePrior:
         rows = np.repeat(np.arange(n), n_classes)
         codes = np.tile(np.arange(n_classes, dtype=np.int32), n)
         labels = Labels(self.order, codes, codes)
-        X = self.X.iloc[rows] if hasattr(self.X, "iloc") else np.asarray(self.X)[rows]
+        X = rows_at(self.X, rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a class with hardly any weight so far is no concern of the caller
             link = CumulativeLink(alpha=self.alpha, classes=self.order.values)
@@ -58,7 +60,7 @@ class FeaturePrior:
         return float((posterior * self.logarithms(link, self.X)).sum()) - self._penalty(link)
 
     def _penalty(self, link: Any) -> float:
-        return 0.5 * self.alpha * len(self.X) * float(link.coef_ @ link.coef_)
+        return 0.5 * self.alpha * row_count(self.X) * float(link.coef_ @ link.coef_)
 
     @staticmethod
     def logarithms(link: Any, X: Any) -> Floats:

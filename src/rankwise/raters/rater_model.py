@@ -34,12 +34,13 @@ from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.probabilities import DECISIONS, require_level
+from rankwise.base.row_data import indexable, row_count
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
 from rankwise.labels import ClassOrder, Labels, decode
 from rankwise.raters._answers import Answers, read_answers
-from rankwise.raters._em import Evidence, Parameters, RaterEM, expectation
+from rankwise.raters._em import Parameters, RaterEM, RaterEvidence, expectation
 from rankwise.raters._item_prior import FeaturePrior, log_shares
 from rankwise.raters._likelihood import N_OF_RATER
 
@@ -166,7 +167,7 @@ class RaterModel(SavedEstimator):
             raise ValueError(f"raters need at least two classes to choose among. Got {answers.order.values.tolist()}.")
         if not isinstance(self.decision, str):
             decisions.check_cost(self.decision, n_classes)
-        evidence = Evidence.of(answers)
+        evidence = RaterEvidence.of(answers)
         if not evidence.pair.size:
             raise ValueError("no answer says anything: all labels are missing or admit every class.")
         prior = None if X is None else FeaturePrior(_rows_of(X, answers.items), answers.order, self.alpha)
@@ -221,7 +222,7 @@ class RaterModel(SavedEstimator):
             log_prior, _ = log_shares(np.empty((answers.items.size, 0)), self._parameters)
         else:
             log_prior = FeaturePrior.logarithms(link, _rows_of(X, answers.items))
-        return expectation(Evidence.of(answers), self._for(answers.raters), log_prior).posterior
+        return expectation(RaterEvidence.of(answers), self._for(answers.raters), log_prior).posterior
 
     def _for(self, raters: NDArray[Any]) -> Parameters:
         """Parameters for other raters; unknown ones are typical."""
@@ -336,14 +337,15 @@ def _belongs(link: Any, classes: NDArray[Any]) -> bool:
 
 def _rows_of(X: Any, items: NDArray[Any]) -> Any:
     """Features of the items, in their order."""
+    X = indexable(X)
     if hasattr(X, "reindex") and hasattr(X, "index"):  # pandas: the index names the items
         missing = [name for name in items.tolist() if name not in X.index]
         if missing or not X.index.is_unique:
             problem = f"no row for item {missing[0]!r}" if missing else "an item that occurs twice"
             raise ValueError(f"the index of X must name every item once. Got {problem}.")
         return X.loc[items.tolist()]
-    if len(X) != items.size:
-        raise ValueError(f"X must have a row for each of {items.size} items. Got {len(X)} rows.")
+    if row_count(X) != items.size:
+        raise ValueError(f"X must have a row for each of {items.size} items. Got {row_count(X)} rows.")
     return X
 
 

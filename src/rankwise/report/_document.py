@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,7 @@ def write(
     model: Any, X: Any, y: Any = None, path: str | os.PathLike[str] | None = None, *, sample_weight: Any = None,
     title: str | None = None, data: str | None = None, command: str | None = None, confidence: float = 0.95,
     n_resamples: int = 1000, sample_size: int = 4000, top: int = 20, random_state: int = 0,
+    remark: str | Callable[[], str] = "",
 ) -> Report:  # fmt: skip
     """Evaluate a fitted classifier on some rows, and write a self-contained page about both.
 
@@ -105,6 +106,9 @@ def write(
         Features in the table of weights.
     random_state : int, default 0
         Seed of the sample and the bootstrap.
+    remark : str or callable, optional
+        A remark at the top of the page, such as that the model learnt from these rows; a function that returns it is
+        called when all rows have been read.
 
     Returns
     -------
@@ -154,6 +158,7 @@ def write(
     bootstrap = Bootstrap(confidence, n_resamples, random_state)
     facts = facts_of(opened, counts, bootstrap, title=title, data=data, command=command, top=top)
     facts["explained"] = first.facts(opened, top)
+    facts["remark"] = (remark if isinstance(remark, str) else remark()) or None
     made = Report(render(opened, counts, facts), facts)
     if path is not None:
         made.save(path)

@@ -6,9 +6,11 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
+
+from rankwise.serve import schema
 
 _NOTE = re.compile(r"(\w{32}) ([0-9]{1,18})(?: ([0-9a-f]{64}))?")
 _CANNOT_MAKE_FILES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
@@ -27,6 +29,14 @@ class Acknowledged:
         """The note of a lock file; None if it says nothing."""
         match = _NOTE.fullmatch(note)
         return None if match is None else cls(match[1], int(match[2]), bytes.fromhex(match[3]) if match[3] else None)
+
+    @classmethod
+    def beside(cls, path: Path) -> Acknowledged | None:
+        """The note beside a store that is only read; None if there is none."""
+        try:
+            return cls.read(Path(f"{path}.lock").read_text(errors="replace").strip())
+        except OSError:
+            return None
 
 
 def connect(path: Path, write: bool, opened: ExitStack) -> sqlite3.Connection:
@@ -50,6 +60,31 @@ def connect(path: Path, write: bool, opened: ExitStack) -> sqlite3.Connection:
             return _connect(f"{copy.as_uri()}?mode=ro")
         return _connect(f"{uri}?immutable=1")
     return connection
+
+
+def with_new_first_page(path: Path, opened: ExitStack) -> Path:
+    """Copy of a file whose first page is that of a new store.
+
+    The first page says that the file is a database and where its tables begin, which is the same in all stores that no
+    other program has written anew.
+    """
+    folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="rankwise-store-")))
+    copy, new = folder / "store.sqlite", folder / "new.sqlite"
+    with closing(sqlite3.connect(new, isolation_level=None)) as connection:
+        cursor = connection.execute("BEGIN")
+        schema.create(cursor)
+        cursor.execute("COMMIT")
+        (page_size,) = cursor.execute("PRAGMA page_size").fetchone()
+    shutil.copyfile(path, copy)
+    with new.open("rb") as file, copy.open("r+b") as damaged:
+        page = bytearray(file.read(page_size))
+        page[28:32] = (copy.stat().st_size // page_size).to_bytes(4, "big")  # pages of the file
+        recent = Path(f"{path}-wal")
+        if recent.is_file() and recent.stat().st_size:
+            shutil.copyfile(recent, f"{copy}-wal")
+            page[18:20] = b"\2\2"  # it is to be read
+        damaged.write(page)
+    return copy
 
 
 def _connect(uri: str) -> sqlite3.Connection:

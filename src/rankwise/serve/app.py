@@ -11,6 +11,7 @@ import msgspec
 from starlette.routing import Route, Router
 
 from rankwise._version import __version__
+from rankwise._words import words_of_the_service
 from rankwise.serve import messages, page
 from rankwise.serve.gate import (
     ADMIN,
@@ -86,20 +87,35 @@ class Application:
             ("/common.js", "GET", page.served("common.js"), PUBLIC),
             ("/healthz", "GET", self.healthz, PUBLIC),
             ("/readyz", "GET", self.readyz, PUBLIC),
+            ("/readyz/learn", "GET", self.ready_to_learn, PUBLIC),
             ("/metrics", "GET", self.metrics, READ),
         ]
 
     @asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
-        for service in self.services.values():
-            service.start()
-        self.is_ready = True
-        try:
-            yield
-        finally:
-            self.is_ready = False
+        with words_of_the_service():
             for service in self.services.values():
-                await asyncio.to_thread(service.stop)
+                service.start()
+            self.is_ready = True
+            try:
+                yield
+            finally:
+                self.is_ready = False
+                for service in self.services.values():
+                    await asyncio.to_thread(service.stop)
+
+    def reload(self) -> None:
+        """Read the tokens again, and open the request log anew: other programs may have replaced the files."""
+        if self.asgi.tokens is not None:
+            self.asgi.tokens.reload()
+        if self.asgi.request_log is not None:
+            self.asgi.request_log.reopen()
+
+    def refused(self, client: str, status: int, reason: str) -> None:
+        """Count and log what came to the server and was no request."""
+        self.requests.observe("malformed", status, 0.0)
+        if self.asgi.request_log is not None:
+            self.asgi.request_log.write(client=client, status=status, route="malformed", reason=reason)
 
     def close_streams(self) -> None:
         """End server-sent events, so that the server can stop."""
@@ -142,7 +158,7 @@ class Application:
             rows = await service.in_thread(_arrow_feedback, await request.body())
         else:
             rows = (await _json_rows(service, request, messages.FEEDBACK)).rows
-        return reply({"rows": await service.learn(rows, key)})
+        return reply({"rows": await service.learn(rows, key, request.actor)})
 
     async def one_feedback(self, request: Incoming) -> Reply:
         """The feedback under an id, as last corrected."""
@@ -152,7 +168,8 @@ class Application:
             raise Problem(404, f"there is no feedback {id[:200]!r}.")
         changes = reader.changes(seq, seq, reader.newest())
         state, new_label, new_weight = changes.get(seq, (kind, label, weight))
-        return reply({"id": id, "seq": seq, "label": new_label, "weight": new_weight, "state": state})
+        now = {"id": id, "seq": seq, "label": new_label, "weight": new_weight, "state": state}
+        return reply({**now, "history": reader.history(seq)})
 
     async def correct(self, request: Incoming) -> Reply:
         """Change the label of an earlier feedback."""
@@ -160,12 +177,16 @@ class Application:
         body = await request.json(messages.CORRECTION)
         label = messages.label_text(body.label)
         service.engine.replica.rows.labels([label])
-        return reply(await service.engine.change(request.path["id"], label, body.weight, service.future()), 202)
+        done = service.engine.change(
+            request.path["id"], label, body.weight, service.future(), actor=request.actor
+        )  # fmt: skip
+        return reply(await done, 202)
 
     async def retract(self, request: Incoming) -> Reply:
         """Take back an earlier feedback."""
         service = self._service(request)
-        return reply(await service.engine.change(request.path["id"], None, None, service.future()), 202)
+        done = service.engine.change(request.path["id"], None, None, service.future(), actor=request.actor)
+        return reply(await done, 202)
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
@@ -190,13 +211,15 @@ class Application:
         """Serve an earlier model again."""
         service = self._service(request)
         body = await request.json(messages.ROLLBACK)
-        return reply({"version": await service.engine.roll_back(body.version, body.seq, service.future())})
+        return reply(
+            {"version": await service.engine.roll_back(body.version, body.seq, service.future(), request.actor)}
+        )
 
     async def promote(self, request: Incoming) -> Reply:
         """Serve a challenger."""
         service = self._service(request)
         body = await request.json(messages.PROMOTE)
-        return reply({"version": await service.engine.promote(body.challenger, service.future())})
+        return reply({"version": await service.engine.promote(body.challenger, service.future(), request.actor)})
 
     async def explain_model(self, request: Incoming) -> Reply:
         """What matters to the model."""
@@ -223,11 +246,22 @@ class Application:
         return reply({"status": "ok", "rankwise": __version__})
 
     async def readyz(self, request: Incoming) -> Reply:
+        """Whether all models are served; that feedback cannot be written is told, and no reason to go elsewhere."""
+        if not self.is_ready:
+            raise Problem(503, "not ready: starting or stopping.")
+        trouble = self._trouble()
+        return reply({"status": "ready", "predict": True, "learn": not trouble, "trouble": trouble})
+
+    async def ready_to_learn(self, request: Incoming) -> Reply:
         """Whether all models are served and feedback can be written."""
-        broken = {name: s.engine.broken for name, s in self.services.items() if s.engine.broken}
-        if broken or not self.is_ready:
-            raise Problem(503, f"not ready: {broken or 'starting or stopping'}.")
-        return reply({"status": "ready"})
+        trouble = self._trouble()
+        if trouble or not self.is_ready:
+            raise Problem(503, f"no feedback can be written: {trouble or 'starting or stopping'}.")
+        return reply({"status": "ready", "predict": True, "learn": True, "trouble": {}})
+
+    def _trouble(self) -> dict[str, str]:
+        """Models whose feedback cannot be written, and why."""
+        return {name: service.engine.broken for name, service in self.services.items() if service.engine.broken}
 
     async def openapi(self, request: Incoming) -> Reply:
         """Description of all paths."""

@@ -19,8 +19,10 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from rankwise.serve._json_keys import require_unique_keys
 from rankwise.serve.limits import Limits, RateLimiter
 from rankwise.serve.problems import MEDIA_TYPE, Problem, problem_of
+from rankwise.serve.request_log import RequestLog
 from rankwise.serve.tokens import ROLES, Tokens
 
 Scope = dict[str, Any]
@@ -38,6 +40,10 @@ _SAFETY = [
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 ]
+
+#: Headers that must not come twice: who reads the first one and who reads the last one would disagree.
+_ONCE = frozenset((b"host", b"authorization", b"content-length", b"content-type", b"idempotency-key", b"origin",
+                   b"transfer-encoding", b"x-request-id"))  # fmt: skip
 
 log = logging.getLogger("rankwise.serve")
 
@@ -90,6 +96,11 @@ class Incoming:
         return None
 
     @property
+    def actor(self) -> str | None:
+        """Name behind the client's token, for the log of feedback; None without one."""
+        return self.scope.get("rankwise.name") or None
+
+    @property
     def query(self) -> dict[str, list[str]]:
         """Parameters behind the question mark."""
         try:
@@ -133,7 +144,10 @@ class Incoming:
 
     async def json(self, decoder: Any) -> Any:
         """The body, read by a decoder of msgspec."""
-        return decoder.decode(await self.json_text())
+        text = await self.json_text()
+        value = decoder.decode(text)
+        require_unique_keys(text)
+        return value
 
 
 class Endpoint:
@@ -175,6 +189,7 @@ class RequestGate:
         self.app, self.tokens, self.limits, self.credential = app, tokens, limits or Limits(), credential
         self.rates = RateLimiter(self.limits.rate)
         self.observe, self.slow = observe, slow
+        self.request_log: RequestLog | None = None
         self._prefix, self._count = secrets.token_hex(6), 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -185,7 +200,7 @@ class RequestGate:
         started = time.perf_counter()
         headers = scope["headers"]
         request_id = self._request_id(headers)
-        scope["rankwise.limits"], scope["rankwise.route"] = self.limits, "none"
+        scope["rankwise.limits"], scope["rankwise.route"], scope["rankwise.name"] = self.limits, "none", ""
         status = 0
 
         async def sending(message: Any) -> None:
@@ -215,6 +230,12 @@ class RequestGate:
             route = scope["rankwise.route"]
             if self.observe is not None:
                 self.observe(route, status, seconds)
+            if self.request_log is not None:
+                self.request_log.write(
+                    client=(scope.get("client") or ("",))[0], status=status, path=scope["path"],
+                    request=request_id.decode(), actor=scope["rankwise.name"] or None, method=scope["method"],
+                    route=route, seconds=round(seconds, 6),
+                )  # fmt: skip
             if route != "events" and (seconds > self.slow or status >= 500):
                 facts = {"request": request_id.decode(), "route": route, "status": status, "seconds": round(seconds, 4)}
                 log.warning("slow or failed request", extra={"facts": facts})
@@ -228,6 +249,7 @@ class RequestGate:
 
     def _admit(self, scope: Scope, headers: list[tuple[bytes, bytes]]) -> tuple[int, str]:
         """Rank of the client's role, and its name."""
+        require_once(headers)
         client = scope.get("client") or ("", 0)
         if self.tokens is None:
             _require_own_pages(headers)
@@ -236,6 +258,15 @@ class RequestGate:
             role, name = self.tokens.role_of(self.credential(headers))
         self.rates.check(name or client[0])
         return role, name
+
+
+def require_once(headers: Headers) -> None:
+    """Refuse a request that says something twice that can be said once."""
+    seen = set()
+    for name, _ in headers:
+        if name in _ONCE and name in seen:
+            raise Problem(400, f"the header {name.decode()!r} came twice.")
+        seen.add(name)
 
 
 def is_loopback(host: str) -> bool:

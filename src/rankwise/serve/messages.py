@@ -11,6 +11,7 @@ import msgspec
 
 from rankwise._errors import RowError
 from rankwise.features._arrow import is_text, load_pyarrow, text_of
+from rankwise.serve._json_keys import n_keys, require_unique_keys
 from rankwise.serve.problems import Problem
 
 Value = float | int | str | bool | None
@@ -81,15 +82,24 @@ class RowsDecoder:
 
     def decode(self, body: bytes | bytearray) -> Any:
         """Read a body at once, while all other threads stand still."""
-        return self._whole.decode(body)
+        decoded = self._whole.decode(body)
+        require_unique_keys(body, n_keys(decoded) + sum(map(n_keys, decoded.rows)))
+        return decoded
 
     def decode_row_by_row(self, body: bytes | bytearray) -> Any:
         """Read a long body in a thread: other threads run between two rows."""
         try:
             decoded = self._raw.decode(body)
-            decoded.rows = [self._row.decode(row) for row in decoded.rows]
+            n_colons, rows = 0, []
+            for text in map(bytes, decoded.rows):
+                row = self._row.decode(text)
+                require_unique_keys(text, n_keys(row))
+                n_colons += text.count(b":")
+                rows.append(row)
+            require_unique_keys(body, n_keys(decoded) + n_colons)
+            decoded.rows = rows
         except msgspec.DecodeError:
-            return self._whole.decode(body)  # whose message names the row
+            return self.decode(body)  # whose message names the row
         return decoded
 
 

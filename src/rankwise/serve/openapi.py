@@ -61,7 +61,8 @@ def document(models: Iterable[str]) -> dict[str, Any]:
         }  # fmt: skip
     paths["/v1/models"] = {"get": _operation("Names of the models", "read")}
     paths["/healthz"] = {"get": _operation("Whether the process answers", None)}
-    paths["/readyz"] = {"get": _operation("Whether it predicts and feedback can be written", None)}
+    paths["/readyz"] = {"get": _operation("Whether it predicts; tells whether it learns, too", None)}
+    paths["/readyz/learn"] = {"get": _operation("Whether it predicts and feedback can be written", None)}
     paths["/metrics"] = {"get": _operation("Metrics for Prometheus", "read", media_type="text/plain")}
     return {
         "openapi": "3.1.0",

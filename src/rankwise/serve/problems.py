@@ -12,6 +12,7 @@ import msgspec
 
 from rankwise._errors import RowError
 from rankwise.serve.engine import UnknownError
+from rankwise.serve.store_file import is_damaged
 from rankwise.serve.writer import BusyError, ConflictError, KeyReuseError
 
 MEDIA_TYPE = "application/problem+json"
@@ -67,15 +68,15 @@ def problem_of(error: BaseException) -> Problem | None:
         return Problem(422, f"the body is not as it should be: {error}.", _place_in(str(error)))
     if isinstance(error, msgspec.DecodeError):
         return Problem(400, f"the body is not JSON: {error}.")
-    if isinstance(error, ConflictError):
+    if isinstance(error, (ConflictError, KeyReuseError)):
         return Problem(409, str(error))
-    if isinstance(error, KeyReuseError):  # the status of the IETF's draft on this header
-        return Problem(422, str(error))
     if isinstance(error, UnknownError):
         return Problem(404, str(error.args[0]))
     if isinstance(error, BusyError):
         return Problem(503, str(error), headers={"Retry-After": "1"})
     if isinstance(error, sqlite3.Error):
+        if is_damaged(error):
+            return Problem(500, "the store is damaged; its log says more. Nothing was written.")
         is_full = "full" in str(error)
         return Problem(507 if is_full else 503, f"nothing was written: {error}.", headers={"Retry-After": "5"})
     if isinstance(error, (RecursionError, UnicodeError)):

@@ -31,6 +31,7 @@ from rankwise.table_model import TableModel, table_encoder
 Values = Mapping[str, Any]
 
 _PLAIN = {float, int, bool, type(None)}
+_NUMBERS = _PLAIN - {bool}
 _NOT_FILLED = ("refuse", "keep")  # what an encoder may do with missing values that takes more than a kernel
 _MOST_LABELS = 10_000  # distinct texts of labels that are kept
 
@@ -96,6 +97,7 @@ class RowModel:
                 takes_numbers = encoder is reads and self._takes_numbers(encoder)
                 self._encode = self._encoded_numbers if takes_numbers else self._encoded_table
         self._encoder = encoder
+        self._number_columns = [name for name in self.columns if self.kinds[name] == "number"]
         getter = itemgetter(*self.columns) if len(self.columns) > 1 else None
         self._values = getter or (lambda row: (row[self.columns[0]],))
         interval = getattr(self.estimator, "predict_interval", None)
@@ -113,6 +115,21 @@ class RowModel:
         return bool((self._encoded_numbers(tried) == self._encoded_table(tried)).all())
 
     # -- rows --------------------------------------------------------------------------------------------------------
+
+    def require_numbers(self, rows: Sequence[Values]) -> None:
+        """Refuse new rows with a boolean, or with digits of other scripts in a text, where a number is needed.
+
+        Logs may hold such rows, from versions that took them, and are learnt as they were.
+        """
+        for i, row in enumerate(rows):
+            if set(map(type, row.values())) <= _NUMBERS:
+                continue
+            for name in self._number_columns:
+                value = row.get(name)
+                if value is True or value is False:
+                    raise RowError(f"a number is needed. Got {str(value).lower()}.", i, name)
+                if value.__class__ is str and not value.isascii():
+                    raise RowError(f"a number is needed. Got the text {value[:60]!r}.", i, name)
 
     def encode(self, rows: Sequence[Values]) -> Any:
         """Encoded rows; a row that cannot be encoded raises a :class:`rankwise.RowError`."""
@@ -136,6 +153,9 @@ class RowModel:
         absent = [name for name in self.columns if name not in table.column_names]
         if absent:
             raise RowError("the column is not there.", 0, absent[0])
+        for name in self._number_columns:
+            if len(table) and load_pyarrow().types.is_boolean(table.column(name).type):
+                raise RowError("a number is needed. Got a column of booleans.", 0, name)
         if self._encoder is not None:
             return self._encoder.transform(table) if isinstance(self.model, TableModel) else table
         numbers = np.column_stack([table.column(name).to_numpy().astype(np.float64) for name in self.columns])

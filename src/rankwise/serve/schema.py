@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sqlite3
 import uuid
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from rankwise.serve.log_chain import FIELDS, GENESIS, Walk, fingerprint
 
 FORMAT = 2
 APPLICATION = 0x72616E6B  # "rank", so that other databases are recognised
 EVENT = ", ".join(FIELDS)
+DIGEST = "CAST(digest AS BLOB)"  # of an event; what is of another type was not written by a store
 
 _SCHEMA = """
 CREATE TABLE log (
@@ -33,6 +37,8 @@ CREATE TABLE challengers (
   state TEXT NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+#: Names of the tables.
+TABLES = frozenset(re.findall(r"CREATE TABLE (\w+)", _SCHEMA))
 #: Columns that the digest of a line covers.
 SEALED = {
     "versions": ("version", "at", "reason", "root", "ranges", "began", "report"),
@@ -42,6 +48,19 @@ SEALED = {
 CHAIN_BEGINS = "chain begins"
 
 log = logging.getLogger("rankwise.serve")
+
+
+class _ChainBegins(msgspec.Struct):
+    seq: Annotated[int, msgspec.Meta(ge=0)]
+    digest: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
+
+
+def chain_begins(note: str) -> tuple[int, bytes]:
+    """Place and digest from a note, which is empty in stores that always had a chain."""
+    if not note:
+        return 0, GENESIS
+    begins = msgspec.json.decode(note, type=_ChainBegins)
+    return begins.seq, bytes.fromhex(begins.digest) or GENESIS
 
 
 def create(cursor: sqlite3.Cursor, name: str | None = None) -> None:

@@ -151,6 +151,7 @@ class Service:
 
     def _answers(self, rows: Sequence[Any], level: float) -> list[dict[str, Any]]:
         replica = self.engine.replica
+        replica.rows.require_numbers(rows)
         name, predicted = self._ask(replica, replica.rows.encode(rows), level)
         answers: list[dict[str, Any]] = [{"id": "", "class": c, "version": name} for c in predicted.classes.tolist()]
         if predicted.probabilities is not None:
@@ -234,6 +235,7 @@ class Service:
         remembered = self._recall(absent)
         texts = [remembered[i] if row.features is None else features_text(row.features) for i, row in enumerate(rows)]
         features = [decode(remembered[i]) if row.features is None else row.features for i, row in enumerate(rows)]
+        replica.rows.require_numbers(features)
         labels = [label_text(row.label, i) for i, row in enumerate(rows)]
         coded = replica.rows.labels(labels)
         contexts = [None if row.context is None else features_text(row.context) for row in rows]
@@ -266,6 +268,8 @@ class Service:
                 raise Problem(409, "no feedback came yet: POST rows to explain.")
         if not rows:
             return {"version": replica.name, "rows": []}
+        if not is_global:
+            replica.rows.require_numbers(rows)
         explanation = explain(replica.rows.model, replica.rows.raw(rows))
         values, columns = np.asarray(explanation.values), [str(name) for name in explanation.columns]
         if is_global:

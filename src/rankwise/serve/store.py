@@ -258,10 +258,7 @@ class Store(StoreFile):
             f"SELECT {self._sealed('versions')} FROM versions ORDER BY version"
         ):
             if self.has_chain and digest != fingerprint(*line):
-                raise StoreError(
-                    f"{self.path} is damaged: version {line[0]} was changed after it was written. Restore a backup, or "
-                    f"save what is sound with 'rankwise store repair'."
-                )
+                raise self._lacks(f"version {line[0]} was changed after it was written")
             number, at, reason, root, ranges, began, report = line
             ranges = [(after, upto) for after, upto in json.loads(ranges)]
             versions.append(Version(number, at, reason, root, ranges, began, json.loads(report)))
@@ -276,12 +273,14 @@ class Store(StoreFile):
 
     def model(self, digest: str) -> bytes:
         """Content of a model file."""
-        line = self.connection.execute("SELECT content FROM models WHERE digest = ?", (digest,)).fetchone()
+        line = self.connection.execute(
+            "SELECT CAST(content AS BLOB) FROM models WHERE digest = ?", (digest,)
+        ).fetchone()
         if line is None:
-            raise StoreError(f"{self.path} holds no model {digest[:12]}.")
-        content = bytes(line[0])
+            raise self._lacks(f"model {digest[:12]} is gone")
+        content = bytes(line[0] or b"")
         if sha256(content).hexdigest() != digest:
-            raise StoreError(f"{self.path} is damaged: model {digest[:12]} does not match its checksum.")
+            raise self._lacks(f"model {digest[:12]} does not match its checksum")
         return content
 
     def snapshots(self, version: int) -> list[Snapshot]:

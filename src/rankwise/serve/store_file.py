@@ -6,11 +6,13 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
+
+import msgspec
 
 from rankwise.serve import schema
 from rankwise.serve._lock import FileLock
@@ -22,6 +24,7 @@ _CACHE = 8000  # kB of pages that the writer keeps; the system's cache has the o
 _CHECKED_AT_START = 200_000  # newest events whose digests are compared when a store is opened for writing
 
 log = logging.getLogger("rankwise.serve")
+_T = TypeVar("_T")
 
 
 class StoreError(ValueError):
@@ -39,6 +42,13 @@ class Break:
     seq: int
     id: str
     found: str
+
+
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Whether an error is that of a damaged file."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    said = ("UTF-8", "no such table", "no such column", "duplicate column")
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(part in str(error) for part in said)
 
 
 @contextmanager
@@ -89,9 +99,8 @@ class StoreFile:
                 opened.callback(self.connection.close)
                 self._prepare(write, acknowledged)
                 self.name = self.note("name")
-                begins = json.loads(self.note(schema.CHAIN_BEGINS) or '{"seq": 0, "digest": ""}')
                 #: Place after which events have digests of their own, and the digest there.
-                self.chain_begins = int(begins["seq"]), bytes.fromhex(begins["digest"]) or GENESIS
+                self.chain_begins = self._decoded(schema.CHAIN_BEGINS, schema.chain_begins)
                 self.last = self.newest()
                 self.head = self._head_at(self.last)
                 if write:
@@ -116,10 +125,16 @@ class StoreFile:
 
     def damage(self, error: sqlite3.DatabaseError, what: str = "cannot be read") -> StoreError:
         """What an error of the database says about the file, and what to do."""
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        is_damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "UTF-8" in str(error)
-        remedy = " Restore a backup, or save what can be read with 'rankwise store repair'." if is_damaged else ""
-        return StoreError(f"{self.path} {what}: {error}.{remedy}")
+        remedy = ""
+        if is_damaged(error):
+            remedy = " Restore a backup, or save what can be read with 'rankwise store repair'."
+        said = str(error).partition(" with text")[0]  # behind it stands what the file holds
+        return StoreError(f"{self.path} {what}: {said}.{remedy}")
+
+    def _lacks(self, what: str) -> StoreError:
+        return StoreError(
+            f"{self.path} is damaged: {what}. Restore a backup, or save what is sound with 'rankwise store repair'."
+        )
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -130,8 +145,8 @@ class StoreFile:
         execute(f"PRAGMA cache_size={-_CACHE if write else -_CACHE // 4}")
         (application,) = execute("PRAGMA application_id").fetchone()
         (self.format,) = execute("PRAGMA user_version").fetchone()
-        (n_tables,) = execute("SELECT count(*) FROM sqlite_master").fetchone()
-        is_new = write and not n_tables and not application
+        tables = {name for (name,) in execute("SELECT name FROM sqlite_master")}
+        is_new = write and not tables and not application
         if is_new:
             self._require_new(acknowledged)
         elif application != schema.APPLICATION:
@@ -140,6 +155,8 @@ class StoreFile:
             raise StoreError(
                 f"{self.path} has format {self.format}; this version reads up to {schema.FORMAT}. Upgrade rankwise."
             )
+        elif absent := schema.TABLES - tables - ({"requests"} if self.format < 2 else set()):
+            raise self._lacks(f"the table {min(absent)!r} is gone")
         if not write:
             return
         execute("PRAGMA journal_mode=WAL")
@@ -170,22 +187,27 @@ class StoreFile:
                 f"Restore it and its -wal from a backup, or begin anew and accept the loss with --accept-loss."
             )
 
-    def _compare_with(self, acknowledged: Acknowledged | None) -> None:
-        """Refuse a store that does not hold what was acknowledged."""
+    def lacks(self, acknowledged: Acknowledged | None) -> str | None:
+        """Why the store does not hold what was acknowledged; None if it does."""
         if acknowledged is None or not acknowledged.seq:
-            return
+            return None
         seq, reason = acknowledged.seq, None
         if acknowledged.name != self.name:
             reason = "is another store than the one that was served here"
-        elif seq > self.last:
-            reason = f"ends at event {self.last}"
+        elif seq > (newest := self.newest()):  # read after the note, to which a server may have written
+            reason = f"ends at event {newest}"
         elif acknowledged.digest is not None and self._head_at(seq) != acknowledged.digest:
             reason = f"has another history up to event {seq}"
+        return None if reason is None else f"{reason}, but event {seq} was acknowledged"
+
+    def _compare_with(self, acknowledged: Acknowledged | None) -> None:
+        """Refuse a store that does not hold what was acknowledged."""
+        reason = self.lacks(acknowledged)
         if reason is None:
             return
         if not self.accept_loss:
             raise StoreError(
-                f"{self.path} {reason}, but event {seq} was acknowledged: the file or its -wal was cut or replaced. "
+                f"{self.path} {reason}: the file or its -wal was cut or replaced. "
                 f"Restore both, or accept the loss with --accept-loss."
             )
         log.warning("%s %s; the loss is accepted", self.path, reason)
@@ -200,20 +222,32 @@ class StoreFile:
                     f"'rankwise store repair', or accept the log as it is with --accept-loss."
                 )
             log.warning("event %d does not match its digest; this is accepted", found.seq)
-            self._note("accepted", json.dumps([*self._accepted(), [found.seq, found.found]]))
+            self._note("accepted", json.dumps([*self._accepted(), (found.seq, found.found)]))
 
     def _learnt(self) -> int:
         """Place of the log after which the served model learns when the store is opened."""
         raise NotImplementedError
 
-    def _accepted(self) -> list[list[Any]]:
-        return list(json.loads(self.note("accepted") or "[]"))
+    def _accepted(self) -> list[tuple[int, str]]:
+        def decode(note: str) -> list[tuple[int, str]]:
+            return msgspec.json.decode(note or "[]", type=list[tuple[int, str]])
+
+        return self._decoded("accepted", decode)
+
+    def _decoded(self, key: str, decode: Callable[[str], _T]) -> _T:
+        try:
+            return decode(self.note(key))
+        except msgspec.DecodeError:
+            raise self._lacks(f"its note {key!r} cannot be read") from None
 
     def _mark(self, seq: int, head: bytes) -> None:
         """Note that everything up to here was committed, without waiting for the disk."""
         self.last, self.head = seq, head
         if self.lock is not None:
-            self.lock.write(f"{self.name} {seq} {head.hex()}")
+            try:
+                self.lock.write(f"{self.name} {seq} {head.hex()}")
+            except OSError as error:  # what is committed is committed: the note is only behind
+                log.warning("the lock file cannot be written: %s", error)
 
     def note(self, key: str) -> str:
         """A fact about the store as a whole, empty if there is none."""
@@ -239,9 +273,9 @@ class StoreFile:
         if not self.has_chain:
             return b""
         line = self.connection.execute(
-            "SELECT digest FROM log WHERE seq <= ? AND seq > ? ORDER BY seq DESC LIMIT 1", (seq, begins)
+            f"SELECT {schema.DIGEST} FROM log WHERE seq <= ? AND seq > ? ORDER BY seq DESC LIMIT 1", (seq, begins)
         ).fetchone()
-        return digest if line is None else bytes(line[0] or b"")
+        return digest if line is None else line[0] or b""
 
     def breaks(self, after: int = 0) -> Iterator[Break]:
         """Events that do not match their digests, among those after a place; those that were accepted are left out.
@@ -251,7 +285,7 @@ class StoreFile:
         if not self.has_chain:
             return
         begins, digest = self.chain_begins
-        accepted = {(seq, found) for seq, found in self._accepted()}
+        accepted = set(self._accepted())
         (start,) = self.connection.execute("SELECT max(seq) FROM log WHERE seq <= ?", (max(after, 0),)).fetchone()
         start = 0 if start is None else start
         if 0 < start < begins:
@@ -272,7 +306,7 @@ class StoreFile:
 
     def _events(self, after: int, upto: int | None = None) -> Iterator[tuple[Any, ...]]:
         """Digest and fields of events in a range of places."""
-        query = f"SELECT digest, {schema.EVENT} FROM log WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+        query = f"SELECT {schema.DIGEST}, {schema.EVENT} FROM log WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
         stop = self.newest() if upto is None else upto
         while lines := self.connection.execute(query, (after, stop, _CHUNK)).fetchall():
             yield from lines

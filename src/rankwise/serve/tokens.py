@@ -15,6 +15,7 @@ from __future__ import annotations
 import hmac
 import logging
 import time
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -59,19 +60,24 @@ class Tokens:
         if now - self._looked < 1.0:
             return
         self._looked = now
-        try:
+        with suppress(OSError):  # such as a file that is being replaced
             if self._current_stamp() != self._stamp:
-                self._read()
-                log.info("tokens read again", extra={"facts": {"tokens": len(self._known)}})
-        except (OSError, TokenFileError) as error:  # such as a file half written: the old tokens stay valid
-            log.warning("the token file cannot be read, the tokens before hold: %s", error)
+                self.reload()
+
+    def reload(self) -> None:
+        """Read the file again; if it cannot be used, say so, and the tokens before stay valid."""
+        try:
+            self._read()
+            log.info("tokens read again", extra={"facts": {"tokens": len(self._known)}})
+        except (OSError, TokenFileError) as error:  # such as a file half written
+            log.error("the token file cannot be used, the tokens before hold: %s", error)
 
     def _current_stamp(self) -> tuple[int, int, int]:
         status = self.path.stat()
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     def _read(self) -> None:
-        stamp = self._current_stamp()
+        self._stamp = self._current_stamp()
         try:
             lines = self.path.read_text(encoding="utf-8").splitlines()
         except UnicodeDecodeError:
@@ -88,7 +94,7 @@ class Tokens:
             known.append((_digest(words[1], f"{self.path}, line {number}"), ROLES.index(words[0]), " ".join(words[2:])))
         if not known:
             raise TokenFileError(f"{self.path} holds no token.")
-        self._known, self._stamp = known, stamp
+        self._known = known
 
 
 def _digest(token: str, where: str) -> bytes:

@@ -20,6 +20,9 @@ from rankwise.serve.store import Store, StoreError
 
 #: Columns of an exported log before the features.
 OWN = ("id", "seq", "label", "weight")
+#: Columns of exported events.
+EVENTS = ("seq", "at", "kind", "id", "target", "label", "weight", "actor", "context")
+_CHUNK = 5000  # events that are written at a time
 
 
 def export_log(path: Path, output: Path) -> int:
@@ -47,6 +50,27 @@ def _batches(pa: Any, store: Store, model: RowModel, others: Sequence[str], sche
                [row.weight for row in rows]]  # fmt: skip
         arrays = [*map(pa.array, own), *(c.combine_chunks() for c in known.columns), *more]
         yield pa.record_batch([a.cast(field.type) for a, field in zip(arrays, schema, strict=True)], schema=schema)
+
+
+def export_events(path: Path, output: Path) -> int:
+    """Write all events of a log as they came, with who sent, corrected or retracted what; return their number."""
+    pa = load_pyarrow()
+    types = {"seq": pa.int64(), "at": pa.timestamp("us", "UTC"), "target": pa.int64(), "weight": pa.float64()}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in EVENTS])
+    with Store(path) as store:
+        return int(write_table(output, _event_batches(pa, store, schema), schema=schema))
+
+
+def _event_batches(pa: Any, store: Store, schema: Any) -> Iterator[Any]:
+    columns = ", ".join(EVENTS) if store.has_chain else ", ".join(EVENTS).replace("actor", "NULL")
+    cursor = store.connection.execute(f"SELECT {columns} FROM log ORDER BY seq")
+    while lines := cursor.fetchmany(_CHUNK):
+        places, moments, *others = zip(*lines, strict=True)
+        moments = tuple(round(moment * 1e6) for moment in moments)
+        arrays = [
+            pa.array(values, field.type) for values, field in zip((places, moments, *others), schema, strict=True)
+        ]
+        yield pa.record_batch(arrays, schema=schema)
 
 
 def import_log(table: Path, model: Path, path: Path, *, accept_loss: bool = False) -> int:
@@ -107,8 +131,8 @@ def inspect(path: Path) -> dict[str, Any]:
         ]  # fmt: skip
         (challengers,) = store.connection.execute("SELECT count(*) FROM challengers").fetchone()
         return {
-            "path": str(path), "events": store.last, "kinds": store.counts(), "versions": versions,
-            "challengers": challengers, "bytes": _size(path),
+            "path": str(path), "events": store.last, "digest": store.head.hex(), "kinds": store.counts(),
+            "versions": versions, "challengers": challengers, "bytes": _size(path),
         }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from rankwise.persistence import ModelFileError, from_bytes, to_bytes
+from rankwise.serve._opening import Acknowledged
 from rankwise.serve.replica import Replica, built
 from rankwise.serve.store import Store, StoreError, Version
 
@@ -34,12 +35,21 @@ def verify(store: Store) -> Iterator[Check]:
     if found != "ok":
         return
     store.current()  # there is nothing to verify in a store without a model
+    lacks = store.lacks(Acknowledged.beside(store.path))
+    if lacks is not None:
+        yield Check(f"the store {lacks}", False)
     if store.has_chain:
         yield from _verify_chain(store)
+    for (digest,) in store.connection.execute("SELECT digest FROM models").fetchall():
+        if _kept(store, digest) is None:
+            yield Check(f"the model {str(digest)[:12]} matches its checksum", False)
     versions = store.versions()
     ends = [version.began for version in versions[1:]] + [store.last]
     for version, end in zip(versions, ends, strict=True):
-        yield from _verify_version(store, version, end)
+        try:
+            yield from _verify_version(store, version, end)
+        except Exception as error:  # rows that were changed may be of any kind
+            yield Check(f"version {version.version}: the log can be learnt again: {error}", False)
 
 
 def _verify_chain(store: Store) -> Iterator[Check]:

@@ -71,7 +71,8 @@ class Watch:
     def _look_at(self, numbers: NDArray[Any], kept: float) -> None:
         if not self._standard and self._n_reference < _REFERENCE:
             self._n_reference += len(numbers)
-            self._sums += numbers.sum(axis=0), (numbers * numbers).sum(axis=0)
+            with np.errstate(over="ignore"):  # a spread beyond all numbers is no drift
+                self._sums += numbers.sum(axis=0), (numbers * numbers).sum(axis=0)
         self._means = kept * self._means + (1.0 - kept) * numbers.mean(axis=0)
         self._weight = kept * self._weight + (1.0 - kept)
 

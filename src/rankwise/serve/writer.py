@@ -26,6 +26,7 @@ from rankwise.serve.log_chain import Event
 from rankwise.serve.replica import latest
 from rankwise.serve.row_model import stack, take
 from rankwise.serve.store import Snapshot, Store, StoreError, Version
+from rankwise.serve.store_file import is_damaged
 
 Outcome = tuple[Any, Any, BaseException | None]  #: a future, its result, and its error if there is one
 
@@ -137,13 +138,14 @@ class Writer:
         self.settings = settings or Settings()
         self.deliver = deliver
         self.broken: str | None = store.trouble  # why the last write failed
+        self._is_damaged = False
         self.n_groups = self.n_rows = self.n_replays = 0
         self.listeners: list[Callable[[str, dict[str, Any]], None]] = []
         versions = store.versions()
         if not versions:
-            if content is None:
+            if content is None and not store.last:
                 raise StoreError(f"{store.path} is new: it needs a model to begin with.")
-            if store.last and not store.accept_loss:
+            if content is None or (store.last and not store.accept_loss):
                 raise StoreError(
                     f"{store.path} holds {store.last} events and no version of a model: it was damaged. Restore a "
                     f"backup, or let this model learn all of them with --accept-loss."
@@ -246,7 +248,8 @@ class Writer:
         while True:
             with self._wake:
                 while not self._jobs and not self._stopping:
-                    if not self._wake.wait(None if self.broken is None else _PROBE_EVERY) and self.broken:
+                    is_probing = self.broken is not None and not self._is_damaged
+                    if not self._wake.wait(_PROBE_EVERY if is_probing else None) and is_probing:
                         break
                 if not self._jobs and self._stopping:
                     return
@@ -265,10 +268,17 @@ class Writer:
             for size in (_PROBE, 0):
                 self.store.write_note("probe", "x" * size)
         except sqlite3.Error as error:
-            self.broken = str(error)
+            self._cannot_write(error)
         else:
             self.broken = None
             self._tell("writable again")
+
+    def _cannot_write(self, error: sqlite3.Error) -> None:
+        """Note why nothing can be written, as on a full disk; a damaged file stays so until it is repaired."""
+        if self.broken is None:
+            log.error("nothing can be written: %s", error)
+        self._is_damaged = is_damaged(error)
+        self.broken = str(error)
 
     def _next_group(self) -> list[Any]:
         """The next call alone, or all requests before it that one transaction may hold."""
@@ -286,12 +296,15 @@ class Writer:
             try:
                 return [(group[0].future, group[0].action(), None)]
             except Exception as error:
+                if isinstance(error, sqlite3.Error):
+                    self._cannot_write(error)
                 return [(group[0].future, None, error)]
         try:
             done, learnt, last = self._commit(group)
-            self.broken = None
+            if not self._is_damaged:
+                self.broken = None
         except sqlite3.Error as error:  # such as a full disk: nothing of the group was written
-            self.broken = str(error)
+            self._cannot_write(error)
             return [(job.future, None, error) for job in group]
         except Exception as error:
             log.exception("a group could not be written")

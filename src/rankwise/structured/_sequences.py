@@ -19,6 +19,7 @@ from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
+from rankwise._masks import unmasked
 from rankwise._types import Floats, Ints
 from rankwise.base.row_data import first_non_finite, row_entries
 from rankwise.labels import ClassOrder, Labels, check_weights, declared_order, encode
@@ -191,7 +192,7 @@ def _features(features: Any, s: int) -> Any:
     if sparse.issparse(features):
         return require_sound(features).tocsr().astype(np.float64)
     try:
-        array = np.asarray(features)
+        array = np.asarray(unmasked(features))
         if array.dtype.kind == "c":
             raise ValueError("complex numbers have no order")
         array = array.astype(np.float64, copy=False)

@@ -23,8 +23,8 @@ from rankwise.trees._growth import (
     translated,
     watch_folds,
 )
-from rankwise.trees._model_text import trimmed, without_trees
 from rankwise.trees._objective import Objective
+from rankwise.trees.arrays import Trees, require_columns
 
 FEW = 5000  # rows up to which early stopping uses folds
 _OURS = {
@@ -53,7 +53,7 @@ class TreeSettings:
 class Fit:
     """Trees, and the thresholds that the labels determine."""
 
-    text: str  # LightGBM's, of the trees
+    trees: Trees  # all, with those that were continued
     stages: list[Floats]  # thresholds that belonged to 1, 2, ... of the new trees; the last in balance with all trees
     losses: list[float]  # mean loss of the validation rows for 0, 1, 2, ... trees; empty without them
     mean_score: float  # of all rows
@@ -62,7 +62,7 @@ class Fit:
 
 def fit_trees(
     matrix: Any, categorical: list[int], objective: Objective, settings: TreeSettings, order_by: NDArray[Any],
-    generator: np.random.RandomState, trees: Any = None, thresholds: Floats | None = None,
+    generator: np.random.RandomState, trees: Trees | None = None, thresholds: Floats | None = None,
 ) -> Fit:  # fmt: skip
     """Grow trees on all rows of an array or CSR matrix, in which NaN is a missing value.
 
@@ -73,13 +73,12 @@ def fit_trees(
     settings = replace(settings, params={**settings.params, **team.params})
     progress = RoundProgress(settings.name, settings.verbose, team.tell)
     with translated():
-        data = _dataset(matrix, categorical, settings.params, keep_rows=trees is not None, sample=team.sample)
+        earlier = None if trees is None else trees.scores(matrix, n_threads=settings.params["num_threads"])
+        data = _dataset(matrix, categorical, settings.params, earlier, sample=team.sample)
         start = objective.start() if thresholds is None else thresholds
         try:
             if data is None or start.size == 0:
-                if trees is not None:
-                    return Fit(trimmed(trees.model_to_string()), [], [], 0.0)
-                return Fit(without_trees(matrix.shape[1]), [start], [], 0.0)
+                return Fit(Trees.of_one_leaf(), [start], [], 0.0) if trees is None else Fit(trees, [], [], 0.0)
             if settings.stopping == "none" or trees is not None:
                 return _plain(data, objective, settings, settings.max_iter, progress, [], start, trees)
             if settings.stopping == "folds":
@@ -92,7 +91,7 @@ def fit_trees(
             fold_of_row = dealt(order_by, max(2, round(1.0 / settings.fraction)), generator)
             watch = watch_folds(data, objective, settings.params, fold_of_row, 1, settings.patience)
             interrupted = _watched(watch, settings, "boosting", progress)
-            return _best_of(watch, matrix, objective, interrupted)
+            return _best_of(watch, matrix, objective, settings.params["num_threads"], interrupted)
         finally:
             progress.close()
             objective.blocks.close()
@@ -121,8 +120,11 @@ def check_engine_params(params: Any) -> None:
         )
 
 
-def _dataset(matrix: Any, categorical: list[int], params: dict[str, Any], *, keep_rows: bool, sample: Any) -> Any:
-    """Rows as LightGBM keeps them; None if no column can be split. Trees to continue need the rows themselves, too."""
+def _dataset(
+    matrix: Any, categorical: list[int], params: dict[str, Any], earlier: Floats | None, *, sample: Any
+) -> Any:
+    """Rows as LightGBM keeps them, with their scores by earlier trees; None if no column can be split."""
+    require_columns(matrix.shape[1])
     lightgbm = load_lightgbm()
     keep = {
         "max_bin", "min_data_in_bin", "bin_construct_sample_cnt", "num_threads", "verbosity", "seed",
@@ -133,43 +135,41 @@ def _dataset(matrix: Any, categorical: list[int], params: dict[str, Any], *, kee
         "params": {key: value for key, value in params.items() if key in keep},
     }
     bins = None if sample is None else lightgbm.Dataset(sample, **options)
-    data = lightgbm.Dataset(matrix, reference=bins, free_raw_data=not keep_rows, **options).construct()
+    data = lightgbm.Dataset(matrix, reference=bins, init_score=earlier, **options).construct()
     return data if any(data.feature_num_bin(j) > 1 for j in range(matrix.shape[1])) else None
 
 
 def _plain(
     data: Any, objective: Objective, settings: TreeSettings, n_rounds: int, progress: RoundProgress,
-    losses: list[float], start: Floats, trees: Any = None,
+    losses: list[float], start: Floats, trees: Trees | None = None,
 ) -> Fit:  # fmt: skip
     """Grow ``n_rounds`` trees on all rows."""
     growth = Growth(data, objective, settings.params, start, trees=trees)
     interrupted = _until(
         growth.advance, n_rounds, lambda done: progress("boosting", done, n_rounds), objective.team.is_asked_to_stop
     )
-    before = 0 if trees is None else trees.current_iteration()
     if interrupted:  # the stages tell which rounds are whole
         if len(growth.stages) < 2:
             raise KeyboardInterrupt
         stages, mean = growth.stages[1:], 0.0
     elif not growth.stages:  # no tree more
-        return Fit(trimmed(growth.booster.model_to_string()), [], [], 0.0)
+        return Fit(growth.trees(0), [], [], 0.0)
     else:
         scores = growth.scores()
         stages = [*growth.stages[1:], objective.balanced(scores, growth.thresholds)]
         mean = objective.mean(scores)
-    text = trimmed(growth.booster.model_to_string(num_iteration=before + len(stages), start_iteration=0))
-    return Fit(text, stages, losses, mean, interrupted)
+    return Fit(growth.trees(len(stages)), stages, losses, mean, interrupted)
 
 
-def _best_of(watch: EarlyStopping, matrix: Any, objective: Objective, interrupted: bool) -> Fit:
+def _best_of(watch: EarlyStopping, matrix: Any, objective: Objective, n_threads: int, interrupted: bool) -> Fit:
     """The trees of least loss, with thresholds in balance with them over all rows."""
     (growth,) = watch.growths
     best = watch.best
-    scores = growth.booster.predict(matrix, raw_score=True, num_iteration=best)
+    trees = growth.trees(best)
+    scores = trees.scores(matrix, n_threads=n_threads)
     stages = [*growth.stages[1:], growth.thresholds][:best]
     stages[-1] = objective.balanced(scores, stages[-1])
-    text = trimmed(growth.booster.model_to_string(num_iteration=best, start_iteration=0))
-    return Fit(text, stages, watch.losses, objective.mean(scores), interrupted)
+    return Fit(trees, stages, watch.losses, objective.mean(scores), interrupted)
 
 
 def _watched(watch: EarlyStopping, settings: TreeSettings, what: str, progress: RoundProgress) -> bool:

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from rankwise._extras import require
 from rankwise._types import Floats, Places
+from rankwise.trees._lightgbm_text import trees_of_text
 from rankwise.trees._objective import Objective
+from rankwise.trees.arrays import Trees
 
 N_FOLDS = 5
 _PATIENCE_TO_SHOW = 2.0  # seconds before progress is shown
@@ -61,47 +63,43 @@ class Growth:
 
     def __init__(
         self, data: Any, objective: Objective, params: dict[str, Any], thresholds: Floats, watched: Any = None,
-        trees: Any = None,
+        trees: Trees | None = None,
     ) -> None:  # fmt: skip
-        self.data, self.objective, self.params, self.trees = data, objective, params, trees
+        self.data, self.objective, self.params, self.earlier = data, objective, params, trees
         self.stages: list[Floats] = []
         self.thresholds = thresholds
         self.watched = watched
         self.booster: Any = None
         self.grew = False  #: whether the last round added a tree
+        self._blank = 0  # trees at the beginning that do not count
         self._samples = any(params.get(part, 1.0) < 1.0 for part in ("bagging_fraction", "feature_fraction"))
 
     def advance(self) -> bool:
         """Try to grow one more tree; return whether further rounds cannot find a split either.
 
-        LightGBM drops a tree without a split, unless it is the first. Other rows or columns may have one in the next
-        round.
+        LightGBM drops a tree without a split, unless it is the first of its own; that one does not count if it follows
+        others. Other rows or columns may have a split in the next round.
         """
-        n_before = self._n_trees()
-        no_split = self._update()
-        self.grew = self._n_trees() > n_before
+        if self.booster is None:
+            self.booster = load_lightgbm().Booster({**self.params, "objective": "none"}, self.data)
+            if self.watched is not None:
+                self.booster.add_valid(self.watched, "watched")
+        n_before = self.booster.current_iteration()
+        no_split = bool(self.booster.update(fobj=self._derivatives))
+        self.grew = self.booster.current_iteration() > n_before
+        if self.grew and no_split and self.earlier is not None:
+            self.grew, self._blank = False, 1
         if not self.grew:
             self.stages.pop()
         return no_split and not self._samples
 
-    def _n_trees(self) -> int:
-        booster = self.trees if self.booster is None else self.booster
-        return 0 if booster is None else int(booster.current_iteration())
-
-    def _update(self) -> bool:
-        """Let LightGBM grow a tree; return whether it found no split."""
-        lightgbm = load_lightgbm()
-        if self.booster is not None:
-            return bool(self.booster.update(fobj=self._derivatives))
-        if self.trees is None:
-            self.booster = lightgbm.Booster({**self.params, "objective": "none"}, self.data)
-            if self.watched is not None:
-                self.booster.add_valid(self.watched, "watched")
-            return self._update()
-        # Only `train` continues other trees; its first round is ours, too. It copies a method's object, no function.
-        params = {**self.params, "objective": lambda scores, data: self._derivatives(scores, data)}
-        self.booster = lightgbm.train(params, self.data, 1, init_model=self.trees, keep_training_booster=True)
-        return False
+    def trees(self, count: int) -> Trees:
+        """Earlier trees, and the first ones of this growth."""
+        if count == 0 and self.earlier is not None:
+            return self.earlier
+        grown = trees_of_text(self.booster.model_to_string(num_iteration=self._blank + count), self.data.num_feature())
+        grown = grown.part(self._blank, count)
+        return grown if self.earlier is None else Trees.joined([self.earlier, grown])
 
     def _derivatives(self, scores: Floats, data: Any) -> tuple[Any, Any]:
         self.thresholds = self.objective.step(scores, self.thresholds)

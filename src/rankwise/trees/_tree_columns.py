@@ -12,6 +12,7 @@ from rankwise._errors import RowError
 from rankwise._types import Floats
 from rankwise.features._arrow import as_table, coded_texts, load_pyarrow
 from rankwise.features._columns import NumberColumn
+from rankwise.features._date_texts import ORDER_NOTES, ORDERS
 from rankwise.features._kinds import DECIMAL_COMMA, kind_of
 from rankwise.features._rules import Rules
 
@@ -23,9 +24,15 @@ class RawColumn:
     """One column: a number, with its decimal mark if it is written as text, or a category with its values."""
 
     name: str
-    kind: str  # "number", "category", "date", which counts as the days since 1970, or "duration", in days
-    values: list[str] = field(default_factory=list)  # categories that were met in fit
+    kind: str  # "number", "category", "ordered", "date", the days since 1970, or "duration", in days
+    values: list[str] = field(default_factory=list)  # categories that were met in fit; levels, the lowest first
     decimal: str = "."  # decimal mark of numbers that are written as text
+    order: str = "ymd"  # of the parts of dates that are written as text
+
+    @property
+    def form(self) -> tuple[str, str, str]:
+        """How its values are written, which must be the same everywhere."""
+        return self.kind, self.decimal, self.order
 
     @classmethod
     def fitted(cls, name: str, column: Any, declared: bool) -> RawColumn:
@@ -38,17 +45,21 @@ class RawColumn:
             )
         if kind == "category" or (kind == "ignore" and load_pyarrow().types.is_dictionary(column.type)):
             return cls(name, "category", sorted(coded_texts(column)[0]))
+        if kind == "ordered":
+            return cls(name, kind, coded_texts(column)[0])
         if kind == "ignore":  # nothing in it: trees pass over it
             return cls(name, "number")
         kind = "number" if kind == "boolean" else kind
-        return cls(name, kind, decimal="," if note == DECIMAL_COMMA else ".")
+        order = next((order for order, text in ORDER_NOTES.items() if note == text), "ymd")
+        return cls(name, kind, decimal="," if note == DECIMAL_COMMA else ".", order=order)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> RawColumn:
         """Column of a model file, after a check."""
         column = cls(**plain)
         texts = [column.name, column.kind, column.decimal, *column.values]
-        known = column.kind in ("number", "date", "duration", "category") and column.decimal in (".", ",")
+        known = column.kind in ("number", "date", "duration", "category", "ordered") and column.decimal in (".", ",")
+        known = known and column.order in ORDERS
         distinct = all(isinstance(text, str) for text in texts) and len(set(column.values)) == len(column.values)
         if not known or not distinct:
             raise ValueError(f"a column needs a name, a kind and distinct categories. Got {column!r}"[:200])
@@ -56,12 +67,12 @@ class RawColumn:
 
     def read(self, column: Any) -> Floats:
         """Numbers, or places of the categories; NaN for missing values and categories unseen in fit."""
-        if self.kind == "category":
+        if self.kind in ("category", "ordered"):
             texts, codes = coded_texts(column)
             place = {text: i for i, text in enumerate(self.values)}
             return np.array([*(place.get(text, np.nan) for text in texts), np.nan])[codes]
         part = "days" if self.kind == "date" else ""
-        number = NumberColumn(self.name, self.kind, decimal=self.decimal, part=part)
+        number = NumberColumn(self.name, self.kind, decimal=self.decimal, part=part, order=self.order)
         values, other = number.read(column)
         if other is not None and other.any():
             raise next(number.problems(column, _RULES))

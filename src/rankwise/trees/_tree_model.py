@@ -20,9 +20,10 @@ from rankwise.base.transaction import reader
 from rankwise.features._arrow import as_table
 from rankwise.labels import decode
 from rankwise.trees._growth import load_lightgbm
-from rankwise.trees._model_text import read_trees
+from rankwise.trees._lightgbm_text import text_of_trees, trees_of_text
 from rankwise.trees._reading import places_of
 from rankwise.trees._tree_columns import RawColumn, RawColumns, coded, holds_only_numbers, is_frame
+from rankwise.trees.arrays import Trees
 
 _MOST_CATEGORIES = 1 << 20
 _MUCH = 200_000  # trees times rows from which on threads are worth waking
@@ -67,12 +68,11 @@ class TreeModel(LinkModel):
     thresholds_: Floats
     stage_thresholds_: Floats
     bends = True
-    _learnt = "booster_"
+    _learnt = "trees_"
 
     validation_loss_: Floats
     n_iter_: int
-    booster_: Any
-    _text: str
+    trees_: Trees
     _raw: RawColumns | None
     _values: dict[str, Floats]
 
@@ -115,7 +115,7 @@ class TreeModel(LinkModel):
         return self._raw.categorical if self._raw is not None else sorted(map(int, self._values))
 
     def _matrix(self, rows: Rows) -> Any:
-        """Rows as LightGBM takes them."""
+        """Rows as LightGBM and the trees take them."""
         if not isinstance(rows, tuple):
             return rows
         return sparse.csr_matrix(rows, shape=(length(rows), self.n_features_in_))
@@ -131,14 +131,10 @@ class TreeModel(LinkModel):
         return super()._median_shift if self.loss == "likelihood" else 0.0
 
     def _project(self, rows: Rows) -> Floats:
-        return self._scores(self._matrix(rows), 0, self.n_iter_)
-
-    def _scores(self, matrix: Any, first: int, count: int) -> Floats:
-        """Sum of some of the trees for every row."""
+        matrix = self._matrix(rows)
         # Threads that are woken for a moment's work cost more than it.
-        threads = n_threads(self.n_jobs) if matrix.shape[0] * count > _MUCH else 1
-        options = dict(raw_score=True, start_iteration=first, num_iteration=count, num_threads=threads)
-        return np.asarray(self.booster_.predict(matrix, **options), dtype=np.float64)
+        threads = n_threads(self.n_jobs) if matrix.shape[0] * self.n_iter_ > _MUCH else 1
+        return self.trees_.scores(matrix, n_threads=threads)
 
     def staged_project(self, X: Any) -> Iterator[Floats]:
         """Score of every row after each round, on the axis of the same row of ``stage_thresholds_``."""
@@ -146,7 +142,7 @@ class TreeModel(LinkModel):
         matrix = self._matrix(self._rows(X, reset=False))
         scores = np.zeros(matrix.shape[0])
         for k in range(self.n_iter_):
-            scores = scores + self._scores(matrix, k, 1)
+            scores = scores + self.trees_.part(k, 1).scores(matrix)
             yield scores
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
@@ -174,18 +170,18 @@ class TreeModel(LinkModel):
     def feature_importances_(self) -> Floats:
         """Importance of each column, see ``importance_type``; they add up to 1, if there is any split."""
         check_is_fitted(self)
-        importances = np.asarray(self.booster_.feature_importance(self.importance_type), dtype=np.float64)
+        importances = self.trees_.importances(self.n_features_in_, self.importance_type)
         return np.asarray(importances / (importances.sum() or 1.0))
+
+    @property
+    def booster_(self) -> Any:
+        """The trees as an object of LightGBM's, made anew."""
+        return load_lightgbm().Booster(model_str=text_of_trees(self.trees_, self.n_features_in_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-    def _take_trees(self, text: str) -> None:
-        self._text, self.booster_ = text, load_lightgbm().Booster(model_str=text)
-        if self.booster_.num_trees() != self.n_iter_:
-            raise ValueError(f"there are {self.booster_.num_trees()} trees for {self.n_iter_} rounds")
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -193,7 +189,7 @@ class TreeModel(LinkModel):
     def to_plain(self) -> dict[str, Any]:
         """Everything the model has learnt, as arrays and plain values: what a model file holds."""
         return {
-            "trees": np.frombuffer(self._text.encode("ascii"), dtype=np.uint8),
+            "trees": self.trees_.to_plain(),
             "stages": self.stage_thresholds_,
             "losses": self.validation_loss_,
             "classes": self.classes_,
@@ -214,7 +210,6 @@ class TreeModel(LinkModel):
         if rounds < 1 or (stages[:, 1:] < stages[:, :-1]).any():
             raise ValueError("thresholds must not descend, and there must be some")
         require_array("losses", plain["losses"], np.float64, (len(plain["losses"]),), finite=False)
-        require_array("trees", plain["trees"], np.uint8, (len(plain["trees"]),))
         columns, values = plain["columns"], plain["values"]
         self._raw = None if columns is None else RawColumns([RawColumn.from_plain(column) for column in columns])
         if self._raw is not None and self._raw.names != plain["features"]:
@@ -227,6 +222,9 @@ class TreeModel(LinkModel):
         self._values = dict(values)
         self.stage_thresholds_, self.thresholds_ = stages, stages[-1].copy()
         self.n_iter_, self.validation_loss_ = rounds, plain["losses"]
-        text = plain["trees"].tobytes().decode("ascii")
-        read_trees(text, self.n_features_in_)  # before LightGBM sees it
-        self._take_trees(text)
+        arrays = plain["trees"]
+        if isinstance(arrays, np.ndarray):  # 0.1 kept LightGBM's text; 0.3 need not read it
+            arrays = trees_of_text(arrays.tobytes().decode("ascii"), self.n_features_in_).to_plain()
+        self.trees_ = Trees.from_plain(arrays, self.n_features_in_)
+        if len(self.trees_) != rounds:
+            raise ValueError(f"there are {len(self.trees_)} trees for {rounds} rounds")

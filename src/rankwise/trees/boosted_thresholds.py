@@ -27,10 +27,10 @@ from rankwise.batch._innermost_intervals import InnermostIntervals
 from rankwise.labels import Labels, require_support
 from rankwise.losses._links import LINKS
 from rankwise.trees._fitting import FEW, Fit, TreeSettings, check_engine_params, fit_trees
-from rankwise.trees._model_text import DEEPEST, without_trees
 from rankwise.trees._reading import constraints_of, make_objective, row_weights
 from rankwise.trees._rows import ALONE, Team
 from rankwise.trees._tree_model import TreeModel
+from rankwise.trees.arrays import DEEPEST, Trees
 
 _NARROW = 64  # columns up to which LightGBM counts row by row, which is faster
 BINNED = 50_000  # rows that bins are made from: 200 for each of 255, in half the time of LightGBM's 200,000
@@ -102,8 +102,10 @@ class BoostedThresholds(TreeModel):
     thresholds_ : ndarray of shape (K-1,)
         Thresholds between neighbouring classes, ascending: the best ones for the trees that were kept. Those that the
         labels do not determine are placed as in :class:`CumulativeLink`.
+    trees_ : Trees
+        The trees, as arrays.
     booster_ : lightgbm.Booster
-        The trees.
+        The trees for LightGBM's own tools; made when it is asked for, which needs LightGBM.
     n_iter_ : int
         Rounds that were kept.
     stage_thresholds_ : ndarray of shape (n_iter_, K-1)
@@ -223,7 +225,7 @@ class BoostedThresholds(TreeModel):
         if before is not None:
             self._require_same(before)
         if len(labels.order) == 1:
-            self._accept(Fit(without_trees(self.n_features_in_), [np.empty(0)], [], 0.0), None, None)
+            self._accept(Fit(Trees.of_one_leaf(), [np.empty(0)], [], 0.0), None, None)
             return []
         keep = np.flatnonzero(weight)
         matrix, labels, weight = self._matrix(rows), labels.take(keep), weight[keep]
@@ -242,7 +244,7 @@ class BoostedThresholds(TreeModel):
             if settings.max_iter == 0:
                 self.__dict__.update(before)
                 return []
-            trees, thresholds = before["booster_"], objective.innermost.determined_of(before["thresholds_"])
+            trees, thresholds = before["trees_"], objective.innermost.determined_of(before["thresholds_"])
         order_by = labels.lower + labels.upper
         fit = fit_trees(matrix, self._categorical(), objective, settings, order_by, generator, trees, thresholds)
         self._accept(fit, objective.innermost, None if before is None else before["stage_thresholds_"])
@@ -310,4 +312,4 @@ class BoostedThresholds(TreeModel):
         self.thresholds_ = self.stage_thresholds_[-1].copy()
         self.n_iter_ = len(self.stage_thresholds_)
         self.validation_loss_ = np.array(fit.losses, dtype=np.float64)
-        self._take_trees(fit.text)
+        self.trees_ = fit.trees

@@ -39,17 +39,21 @@ def evaluate(
     """
     with plain_errors():
         from rankwise.cli._judge import judge_as_it_is, judge_in_folds, judge_progressively
+        from rankwise.cli._learnt_rows import RowOverlap
         from rankwise.cli._model_files import open_with_model
         from rankwise.evaluation._sums import describe
+        from rankwise.persistence import read_notes
 
         ready, source = open_with_model(model, files, rows, labels)
         if method is Method.progressive and not hasattr(ready, "progressive_predict"):
             name = type(ready.estimator_).__name__
             raise typer.BadParameter(f"--method progressive needs an online estimator; {name} is a batch estimator.")
         results: dict[str, Any]
+        overlap = None
         with source.quarantine:
             if method is Method.holdout:
-                results = judge_as_it_is(ready, source)
+                overlap = RowOverlap.of(read_notes(model), source.opened)
+                results = judge_as_it_is(ready, source, overlap)
             elif method is Method.progressive:
                 results = judge_progressively(ready, source)
             else:
@@ -58,10 +62,13 @@ def evaluate(
                     results = judge_in_folds(ready, loaded, folds, seed, show=show)
         source.require_rows(results["rows"] + results["unlabelled_rows"])
     results = {"method": method.value, **results, "skipped": source.quarantine.count}
+    learnt = "" if overlap is None else overlap.sentence()
+    if overlap is not None:
+        results["learnt"] = {**overlap.facts, "remark": learnt or None}
     if json:
         print_json({"model": str(model), **results})
     else:
-        facts = {"method": method.value, **describe(results)}
+        facts = {"method": f"no holdout: {learnt}" if learnt else method.value, **describe(results)}
         facts["rows"] = with_skipped(facts["rows"], results["skipped"])
         print_facts(facts)
     source.quarantine.judge(results["rows"])

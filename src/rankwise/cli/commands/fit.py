@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -127,7 +128,9 @@ def fit(
     run.check(files, skips=training.rows.skips)
     with plain_errors():
         from rankwise.cli._fit_job import FitJob, print_results
+        from rankwise.features import ColumnWarning
 
+        warnings.simplefilter("ignore", ColumnWarning)  # the results name what is left out
         source = training.open(files)
         name = run.name_for(source)
         job = FitJob(source, training.encoding.encoder_for(source, name or ""), output)

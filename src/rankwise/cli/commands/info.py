@@ -45,6 +45,8 @@ def describe(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
     facts |= {name: getattr(estimator, of) for name, of in learnt_facts.items() if hasattr(estimator, of)}
     arrays = learnt.get("state", {}) | {name: learnt.get(name) for name in ("weights", "offsets")}
     facts["arrays"] = {name: list(array.shape) for name, array in arrays.items() if hasattr(array, "shape")}
+    if "learnt_rows" in notes:  # thousands of digests
+        notes = {**notes, "learnt_rows": {k: v for k, v in notes["learnt_rows"].items() if k != "digests"}}
     return {**facts, "notes": notes} if notes else facts
 
 
@@ -70,7 +72,8 @@ def _in_words(facts: dict[str, Any]) -> dict[str, str]:
     words["arrays"] = ", ".join(f"{name} {tuple(shape)}" for name, shape in facts["arrays"].items())
     notes = facts.get("notes", {})
     if "files" in notes:
-        words["learnt from"] = f"{notes['rows']:,} rows of {some(notes['files'], 3)}"
+        digests = [f"{file['name']} (sha256 {file['sha256'][:12]}...)" for file in notes.get("learnt_from", [])]
+        words["learnt from"] = f"{notes['rows']:,} rows of {some(digests or notes['files'], 3)}"
     elif "state" in notes:
         words["checkpoint"] = f"of a run that has learnt {notes['state']['learnt']:,} rows"
     words["size"] = f"{facts['size']:,} bytes"

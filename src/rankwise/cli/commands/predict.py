@@ -80,16 +80,18 @@ def predict(
             if output is None:
                 n = _to_stdout(prediction, json)
             else:
-                n = write_table(output, prediction.batches(), schema=prediction.schema)
+                n = write_table(output, prediction.batches(), schema=prediction.schema, **prediction.style)
     if output is not None:
         print_written(output, n, prediction.source.quarantine.count, json)
     prediction.source.quarantine.judge(n)
 
 
 def _to_stdout(prediction: Prediction, as_json: bool) -> int:
+    from rankwise.io._text_files import TextStyle
     from rankwise.io._write import TextBody
 
-    n, body = 0, TextBody(sys.stdout.buffer, "jsonl" if as_json else "csv", prediction.names)
+    style = TextStyle(**prediction.style)
+    n, body = 0, TextBody(sys.stdout.buffer, "jsonl" if as_json else "csv", prediction.names, style)
     for rows in prediction.batches():
         n += rows.num_rows
         with naming("the standard output"):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rankwise.cli._labelled_files import LabelledFiles, Rows
+    from rankwise.cli._learnt_rows import RowOverlap
     from rankwise.table_model import TableModel
 
 
@@ -45,13 +46,15 @@ def report(
     words += [] if seed == 0 else ["--seed", str(seed)]
     command = shlex.join([*words, "--output", str(output)])
     with plain_errors():
+        from rankwise.cli._learnt_rows import RowOverlap
         from rankwise.cli._model_files import open_with_model
+        from rankwise.persistence import read_notes
 
         ready, source = open_with_model(model, files, rows, labels)
         with source.quarantine:
             made = _make(
-                ready, source, output, title=title, data=_named(files), command=command, confidence=confidence,
-                random_state=seed,
+                ready, source, output, RowOverlap.of(read_notes(model), source.opened), title=title, data=_named(files),
+                command=command, confidence=confidence, random_state=seed,
             )  # fmt: skip
     n_skipped = source.quarantine.count
     if json:
@@ -60,24 +63,29 @@ def report(
         judged = f"{made.facts['rows']['judged']:,} with labels of {made.facts['rows']['all']:,}"
         first = made.facts["quality"][0]
         value = f"{first['best']['value']:.4f}" + (f" to {first['worst']['value']:.4f}" if first["worst"] else "")
-        print_facts({"rows": with_skipped(judged, n_skipped), first["name"]: value, "page": str(output)})
+        remark = made.facts["remark"]
+        learnt = {"remark": remark} if remark else {}
+        print_facts({**learnt, "rows": with_skipped(judged, n_skipped), first["name"]: value, "page": str(output)})
     source.quarantine.judge(made.facts["rows"]["all"])
 
 
-def _make(model: TableModel, source: LabelledFiles, output: Path, **options: Any) -> Any:
+def _make(model: TableModel, source: LabelledFiles, output: Path, overlap: RowOverlap | None, **options: Any) -> Any:
     from rankwise.cli._labelled_files import located
     from rankwise.report import write
 
     judged: list[Rows] = []  # the rows that are being judged
     try:
-        return write(model, _batches(model, source, judged), None, output, **options)
+        remark = "" if overlap is None else overlap.sentence
+        return write(model, _batches(model, source, judged, overlap), None, output, remark=remark, **options)
     except ValueError as error:
         if not judged or error.__cause__ is None:  # the error names its row already, or is not about a row
             raise
         raise located(error.__cause__, judged[0]) from None  # type: ignore[arg-type]
 
 
-def _batches(model: TableModel, source: LabelledFiles, judged: list[Rows]) -> Iterator[tuple[Any, Any, Any]]:
+def _batches(
+    model: TableModel, source: LabelledFiles, judged: list[Rows], overlap: RowOverlap | None
+) -> Iterator[tuple[Any, Any, Any]]:
     """Rows, labels and weights, a batch at a time; with --on-error skip without the rows that cannot be encoded."""
     from rankwise.cli._labelled_files import fitted_width
 
@@ -86,6 +94,8 @@ def _batches(model: TableModel, source: LabelledFiles, judged: list[Rows]) -> It
         for batch, rows in source.batches():
             rows = source.encodable(rows, model.encoder_)
             judged[:] = [rows]
+            if overlap is not None:
+                overlap.add(rows.X)
             yield fitted_width(rows.X, int(model.estimator_.n_features_in_)), rows.y, rows.weight
             done += len(rows)
             show(batch.bytes_read, done, None)

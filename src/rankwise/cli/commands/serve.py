@@ -19,6 +19,7 @@ _ADDRESS, _LIMITS, _LOG = "Address and access", "Limits", "Log and snapshots"
 _TOKENS = (
     "Tokens, one a line: a role (read, predict, learn or admin) and the token. Any host but the loopback needs them."
 )
+_REQUESTS = "Append a line of JSON for each request to this file; SIGHUP opens it anew, for log rotation."
 _REFIT = "Train a challenger in another process after so many new feedbacks, and serve it if it is better."
 
 
@@ -31,6 +32,7 @@ class AddressOptions:
     token_file: Annotated[Path | None, option(_TOKENS, _ADDRESS, "FILE")] = None
     certificate: Annotated[Path | None, option("Certificate for HTTPS, PEM.", _ADDRESS, "FILE")] = None
     key: Annotated[Path | None, option("Its private key, PEM.", _ADDRESS, "FILE")] = None
+    request_log: Annotated[Path | None, option(_REQUESTS, _ADDRESS, "FILE")] = None
     role_alone: ClassVar[str | None] = None  # of a token without a role
 
     def __post_init__(self) -> None:
@@ -49,7 +51,11 @@ class AddressOptions:
                 typer.echo(f"{what} at {url} (Ctrl-C stops)")
 
         tokens = None if self.token_file is None else Tokens(self.token_file, self.role_alone)
-        return {"address": Address(self.host, self.port, self.certificate, self.key), "tokens": tokens, "ready": ready}
+        return {
+            "address": Address(self.host, self.port, self.certificate, self.key, self.request_log),
+            "tokens": tokens,
+            "ready": ready,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

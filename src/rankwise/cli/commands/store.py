@@ -35,7 +35,11 @@ def inspect(store: Store, json: AsJSON = False) -> None:
     for line in contents["versions"]:
         places = some([f"{seq:,}" for seq in line["snapshots"]]) if line["snapshots"] else "none"
         facts[f"version {line['version']}"] = f"{line['reason']} at event {line['began']:,}; snapshots at {places}"
-    facts |= {"challengers": str(contents["challengers"]), "size": f"{contents['bytes']:,} bytes"}
+    facts |= {
+        "digest": contents["digest"],
+        "challengers": str(contents["challengers"]),
+        "size": f"{contents['bytes']:,} bytes",
+    }
     print_facts(facts)
 
 
@@ -46,6 +50,9 @@ def export(
     *,
     answers_to: Annotated[Tool | None, typer.Option(help="Of annotations: write a file for this tool.")] = None,
     items: Annotated[Path | None, typer.Option(metavar="FILE", help=ITEMS, exists=True, dir_okay=False)] = None,
+    events: Annotated[
+        bool, typer.Option("--events", help="Write every event as it came: who sent, corrected and retracted what.")
+    ] = False,
     overwrite: Overwrite = False,
     json: AsJSON = False,
 ) -> None:
@@ -64,13 +71,17 @@ def export(
         from rankwise.annotate.project import project_of
         from rankwise.io import read_items
         from rankwise.serve import store as stores
-        from rankwise.serve.transfer import export_log
+        from rankwise.serve.transfer import export_events, export_log
 
+        if events and answers_to is not None:
+            raise typer.BadParameter("--events and --answers-to exclude each other.")
         with stores.Store(store) as opened:
             has_answers = project_of(opened) is not None
         if items is not None and answers_to is None:
             raise typer.BadParameter("--items is what a tool shows: it needs --answers-to.")
-        if answers_to is not None or has_answers:
+        if events:
+            n = export_events(store, output)
+        elif answers_to is not None or has_answers:
             shown = None if items is None else read_items(items)
             n = export_answers(store, output, None if answers_to is None else answers_to.value, items=shown)
         else:
@@ -134,8 +145,9 @@ def repair(
 
     rankwise store repair feedback.sqlite --output repaired.sqlite
 
-    Events that cannot be read, or that do not match their digests, are left out and listed with their ids. The exit
-    code is 0 if everything was saved, else 3.
+    Events that cannot be read, or that do not match their digests, are left out and listed with their ids. An event
+    behind a lost one is saved and listed as unproven: its digest covers the lost one. The exit code is 0 if everything
+    was saved, else 3.
     """
     with plain_errors():
         check_installed()
@@ -145,7 +157,7 @@ def repair(
     if json:
         print_json(report.to_plain())
     else:
-        for what, events in (("lost", report.lost), ("changed", report.changed)):
+        for what, events in (("lost", report.lost), ("changed", report.changed), ("unproven", report.unproven)):
             for seq, id in events:
                 typer.echo(f"{what}: event {seq} ({id})")
         for line in report.others:
@@ -153,6 +165,8 @@ def repair(
         facts = {"events": f"{report.events:,} saved, {len(report.lost):,} lost, {len(report.changed):,} changed"}
         if report.version is not None:
             facts["version"] = f"{report.version} begins, with the newest snapshot"
+        if not report.has_model:
+            facts["model"] = "none could be saved; 'rankwise serve MODEL --accept-loss' learns all events anew"
         print_facts({**facts, "output": str(output)})
     raise typer.Exit(0 if report.is_whole else MANY_SKIPPED)
 
