@@ -146,8 +146,8 @@ def test_classes_of_a_whole_table(file, content, where, expected):
 def test_classes_that_are_names_or_measurements(file):
     labels = LabelColumns("y")
     with pytest.warns(OrderWarning, match="no order given"):
-        found = labels.find_classes(open_table(file("a.csv", "y\nlow\nhigh\n")))
-    assert found.values.tolist() == ["high", "low"]
+        found = labels.find_classes(open_table(file("a.csv", "y\nsmall\nlarge\n")))
+    assert found.values.tolist() == ["large", "small"]
     with pytest.raises(ValueError, match="continuous"):
         labels.find_classes(open_table(file("b.csv", "y\n0.1\n0.2\n0.35\n")))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from rankwise.labels import OrderWarning, decode, encode, encode_multilabel, encode_rankings
+from rankwise.labels import OrderNote, decode, encode, encode_multilabel, encode_rankings
 from tests.reference import labels as plain
 from tests.strategies import annotated
 
@@ -131,7 +131,7 @@ STRINGS = {
 def test_strings(y):
     labels = encode(y, GRADES)
     assert ends_of(labels) == ([2, 0, 1], [2, 3, 1])
-    with pytest.warns(OrderWarning, match=r"\['fair', 'good'\].*classes="):
+    with pytest.warns(OrderNote, match=r"\['fair', 'good'\].*classes="):
         labels = encode(y)
     assert labels.classes.tolist() == ["fair", "good"]
     assert ends_of(labels) == ([1, 0, 0], [1, 1, 0])

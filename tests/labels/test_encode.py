@@ -614,10 +614,10 @@ def test_class_order():
 
 
 def test_inserted_keeps_the_order_sorted():
-    order, place = ClassOrder([1, 5]).inserted(3)
-    assert (order.values.tolist(), place) == ([1, 3, 5], 1)
-    order, place = order.inserted(0.5)
-    assert (order.values.tolist(), place) == ([0.5, 1, 3, 5], 0)
+    order = ClassOrder([1, 5]).inserted(3)
+    assert order.values.tolist() == [1, 3, 5]
+    order = order.inserted(0.5)
+    assert order.values.tolist() == [0.5, 1, 3, 5]
     with pytest.raises(ValueError, match=r"label 'x' cannot be ordered among the classes \[0\.5, 1\.0, 3\.0, 5\.0\]"):
         order.inserted("x")
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise import PRIL, SVOR, RowError, TableModel
-from rankwise.labels import OrderWarning, encode, format_labels, parse_labels
+from rankwise.labels import OrderWarning, UnreadableLabelsError, encode, format_labels, parse_labels
 from rankwise.labels._format import candidates, interval_ends
-from rankwise.labels._grammar import LANGUAGES, LabelReader, UnreadableLabelsError
+from rankwise.labels._grammar import LANGUAGES, LabelReader
 from tests.strategies import admissible_codes, annotated, times
 
 NAMES = ["very low", "so-so", "not-bad|fine", "high", "?"]

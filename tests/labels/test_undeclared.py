@@ -14,28 +14,29 @@ from tests.cli.commands import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankwise.labels.OrderWarning")
 
-CLASSES = ["bad", "fair", "good", "great"]
-# What a form means with the declared classes bad < fair < good < great, and with the numbers 1, 2, 3, 4 in their place.
+CLASSES = ["alpha", "beta", "gamma", "omega"]
+# What a form means with the declared classes alpha < beta < gamma < omega, and with the numbers 1 to 4 in their place.
 SIGNED = {
-    "{fair}|{good}": {1, 2}, "{fair} | {good}": {1, 2}, "{fair}｜{good}": {1, 2}, "{bad}|{good}|{great}": {0, 2, 3},
-    ">={fair}": {1, 2, 3}, ">= {fair}": {1, 2, 3}, "≥{fair}": {1, 2, 3}, "⩾{fair}": {1, 2, 3}, "＞＝{fair}": {1, 2, 3},
-    "<={fair}": {0, 1}, "≤{fair}": {0, 1}, "⩽ {fair}": {0, 1}, "＜＝{fair}": {0, 1},
-    ">{fair}": {2, 3}, "<{fair}": {0}, "＞{fair}": {2, 3},
+    "{beta}|{gamma}": {1, 2}, "{beta} | {gamma}": {1, 2}, "{beta}｜{gamma}": {1, 2},
+    "{alpha}|{gamma}|{omega}": {0, 2, 3},
+    ">={beta}": {1, 2, 3}, ">= {beta}": {1, 2, 3}, "≥{beta}": {1, 2, 3}, "⩾{beta}": {1, 2, 3}, "＞＝{beta}": {1, 2, 3},
+    "<={beta}": {0, 1}, "≤{beta}": {0, 1}, "⩽ {beta}": {0, 1}, "＜＝{beta}": {0, 1},
+    ">{beta}": {2, 3}, "<{beta}": {0}, "＞{beta}": {2, 3},
 }  # fmt: skip
 SPELLED = {
-    "{fair}-{great}": {1, 2, 3}, "{fair} - {great}": {1, 2, 3}, "{fair}–{great}": {1, 2, 3}, "{fair}—{good}": {1, 2},
-    "{fair}－{great}": {1, 2, 3}, "{fair}..{great}": {1, 2, 3}, "{fair}…{great}": {1, 2, 3},
-    "{fair} to {great}": {1, 2, 3}, "from {fair} to {great}": {1, 2, 3}, "between {fair} and {good}": {1, 2},
-    "at least {good}": {2, 3}, "{good} or more": {2, 3}, "{good} or higher": {2, 3}, "{good} or above": {2, 3},
-    "{good} and up": {2, 3}, "{good} and above": {2, 3}, "more than {good}": {3}, "above {good}": {3},
-    "over {good}": {3}, "at most {fair}": {0, 1}, "up to {fair}": {0, 1}, "{fair} or less": {0, 1},
-    "{fair} or fewer": {0, 1}, "{fair} or lower": {0, 1}, "{fair} or below": {0, 1}, "{fair} and below": {0, 1},
-    "less than {fair}": {0}, "fewer than {fair}": {0}, "below {fair}": {0}, "under {fair}": {0},
-    "{bad} or {good}": {0, 2}, "{bad} or {good} or {great}": {0, 2, 3}, "{fair}/{good}": {1, 2},
+    "{beta}-{omega}": {1, 2, 3}, "{beta} - {omega}": {1, 2, 3}, "{beta}–{omega}": {1, 2, 3}, "{beta}—{gamma}": {1, 2},
+    "{beta}－{omega}": {1, 2, 3}, "{beta}..{omega}": {1, 2, 3}, "{beta}…{omega}": {1, 2, 3},
+    "{beta} to {omega}": {1, 2, 3}, "from {beta} to {omega}": {1, 2, 3}, "between {beta} and {gamma}": {1, 2},
+    "at least {gamma}": {2, 3}, "{gamma} or more": {2, 3}, "{gamma} or higher": {2, 3}, "{gamma} or above": {2, 3},
+    "{gamma} and up": {2, 3}, "{gamma} and above": {2, 3}, "more than {gamma}": {3}, "above {gamma}": {3},
+    "over {gamma}": {3}, "at most {beta}": {0, 1}, "up to {beta}": {0, 1}, "{beta} or less": {0, 1},
+    "{beta} or fewer": {0, 1}, "{beta} or lower": {0, 1}, "{beta} or below": {0, 1}, "{beta} and below": {0, 1},
+    "less than {beta}": {0}, "fewer than {beta}": {0}, "below {beta}": {0}, "under {beta}": {0},
+    "{alpha} or {gamma}": {0, 2}, "{alpha} or {gamma} or {omega}": {0, 2, 3}, "{beta}/{gamma}": {1, 2},
 }  # fmt: skip
 # Never labels, whatever the parts are.
-NEVER = ["<={fair} or {good}", ">={fair}|{good}", "<={fair}-{good}", "{fair}||{good}", "{fair}|", ">=", "={fair}",
-         "=<{fair}", "=>{fair}", ">={fair} {good}x", "|"]  # fmt: skip
+NEVER = ["<={beta} or {gamma}", ">={beta}|{gamma}", "<={beta}-{gamma}", "{beta}||{gamma}", "{beta}|", ">=", "={beta}",
+         "=<{beta}", "=>{beta}", ">={beta} {gamma}x", "|"]  # fmt: skip
 NUMBERS = dict(zip(CLASSES, "1234", strict=True))
 NAMES = {name: name for name in CLASSES}
 PLACEHOLDERS = {name: "qx" + name[::-1] for name in CLASSES}  # names that no row has

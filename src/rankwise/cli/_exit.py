@@ -64,6 +64,8 @@ def in_words(error: Exception) -> str:
 @contextmanager
 def plain_warnings() -> Iterator[None]:
     """Show warnings meant for users once, in one line each, and hide those meant for programmers."""
+    from rankwise.labels import OrderNote
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
@@ -72,7 +74,7 @@ def plain_warnings() -> Iterator[None]:
         def show(message: Warning | str, *_: object, **__: object) -> None:
             if str(message) not in shown:
                 shown.add(str(message))
-                complain(str(message), "warning")
+                complain(str(message), "note" if isinstance(message, OrderNote) else "warning")
 
         warnings.showwarning = show
         yield

@@ -20,19 +20,13 @@ from rankwise.io._table import Table
 from rankwise.io._table_errors import TableError, TableRowError, shown
 from rankwise.labels import ClassOrder, check_weights, encode, infer_order
 from rankwise.labels._format import as_order, distinct_labels
-from rankwise.labels._grammar import (
-    LabelReader,
-    ReadTexts,
-    UnreadableLabelsError,
-    above_scale,
-    has_name,
-    mixed_types,
-    other_scale,
-)
+from rankwise.labels._grammar import LabelReader
 from rankwise.labels._order import refuse_continuous, warn_of_classes
 from rankwise.labels._raw import Texts, as_ends, whole_if_possible
 from rankwise.labels._read import candidate_sets, read
 from rankwise.labels._text import distinct_texts, parse_column, parse_ends
+from rankwise.labels._unreadable import UnreadableLabelsError, has_name, mixed_types
+from rankwise.labels._whole_columns import ReadTexts, above_scale, order_of_labels, other_scale
 
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])([+-]?[0-9]*),([0-9]+)(?![\w.,])")
 
@@ -382,11 +376,13 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     # Only all labels together tell which whole numbers lie between the ends of open intervals. An exact label beside
     # intervals is an interval, whether it was written as one number or as two.
     present = [label for label in distinct if label is not None]
-    _refuse_mixed_types(present, columns, labels)
-    if any(isinstance(label, tuple) for label in present):
-        present = [label if isinstance(label, frozenset) else as_ends(label) for label in present]
     try:
-        values = whole_if_possible(read(present).values_present())
+        values = _values_told(present, scale, columns.language)
+        if values is None:
+            _refuse_mixed_types(present, columns, labels)
+            if any(isinstance(label, tuple) for label in present):
+                present = [label if isinstance(label, frozenset) else as_ends(label) for label in present]
+            values = whole_if_possible(read(present).values_present())
     except UnreadableLabelsError as error:
         wrong = [label for label, _, _ in error.found]
         raise _located_error(error.first_reason, wrong, *_occurrences(labels()), columns) from None
@@ -401,6 +397,13 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     if len(order) > 1:  # with one class nothing is learnt at all
         warn_of_classes(order, n)
     return order
+
+
+def _values_told(labels: list[Any], scale: ReadTexts | None, language: str) -> NDArray[Any] | None:
+    """The classes if names tell their order together, such as 1 - poor and 2 - good; None if they do not."""
+    together = ReadTexts(labels, None if scale is None else scale.top)
+    told = order_of_labels(together, np.arange(len(labels)), language)
+    return None if told is None else np.array(told.classes)
 
 
 def _same_scale(known: ReadTexts | None, other: ReadTexts | None) -> ReadTexts | None:

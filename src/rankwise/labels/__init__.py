@@ -9,12 +9,20 @@ from rankwise.labels._encode import declared_order, decode, encode
 from rankwise.labels._encoded import Labels, RankingLabels
 from rankwise.labels._folds import as_labels
 from rankwise.labels._format import format_labels
-from rankwise.labels._grammar import UnreadableLabelsError
 from rankwise.labels._multilabel import MultiLabels, encode_multilabel
-from rankwise.labels._order import ClassOrder, OrderWarning, UnknownOrderError, infer_order, is_missing, warn_of_classes
+from rankwise.labels._order import (
+    ClassOrder,
+    OrderNote,
+    OrderWarning,
+    UnknownOrderError,
+    infer_order,
+    is_missing,
+    warn_of_classes,
+)
 from rankwise.labels._rankings import Preferences, encode_rankings
 from rankwise.labels._support import KINDS, estimators_for, estimators_with, require_support
 from rankwise.labels._text import parse_labels
+from rankwise.labels._unreadable import UnreadableLabelsError
 from rankwise.labels._weights import UNIT_WEIGHTS, check_weights
 
 __all__ = [
@@ -23,6 +31,7 @@ __all__ = [
     "ClassOrder",
     "Labels",
     "MultiLabels",
+    "OrderNote",
     "OrderWarning",
     "Preferences",
     "RankingLabels",

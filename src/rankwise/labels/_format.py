@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from rankwise._words import the_classes
 from rankwise.labels._encode import declared_order, encode
 from rankwise.labels._encoded import Labels
-from rankwise.labels._grammar import LabelReader, map_distinct
+from rankwise.labels._grammar import LabelReader
 from rankwise.labels._order import ClassOrder, as_object_array, as_text, is_infinite, is_missing, numbered, one_line
 from rankwise.labels._raw import Candidates, Coded, Exact, Intervals, Texts
 from rankwise.labels._read import read
+from rankwise.labels._unreadable import map_distinct
 
 _MOST_BETWEEN = 10_000  # whole numbers that an interval may be spelled out into
 
@@ -130,6 +131,8 @@ def _written(label: Any, reader: LabelReader, style: str) -> str:
             first, last = reader.texts[0], reader.texts[-1]
             forms += [f"<={upper}"] if lower == first else [f">={lower}"] if upper == last else []
             forms += ["|".join(map(as_text, _members(label, order)))]
+            if order.ranks and None not in (lower, upper):  # "1 - poor to 3 - good" has one dash too many as a range
+                forms = [f"{lower} to {upper}", *forms]
     else:
         forms = ["|".join(map(as_text, _members(label, order)))]
     for text in forms:

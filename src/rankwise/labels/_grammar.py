@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._errors import RowError
-from rankwise._words import either, the_classes
+from rankwise._words import either
 from rankwise.labels._label_words import LANGUAGES, folded, patterns, plain
 from rankwise.labels._order import ClassOrder, as_text, one_line, show
+from rankwise.labels._scales import is_date, rank_of
+from rankwise.labels._unreadable import declare
 
 #: For error messages.
 FORMS = "a label is written 3, 3-5, >=4, <=2, >4, <2, 2|3|7 or ? (also with the names of declared classes)"
@@ -35,12 +33,12 @@ _BOUND = re.compile(r"(>=|<=|>|<)\s*(.*)", re.DOTALL)
 _PLUS = re.compile(rf"({_NUMBER})\s*\+(.*)")
 _DOTS = re.compile(r"\.{2,3}|…")
 _BEGINS_NUMBER = frozenset("+-.0123456789")
-_MAY_BE_APART = re.compile(r"[ \-/]|\.\.|…")
 _DIGIT = re.compile(r"\d")
 _COMMAS = re.compile(rf"{_NUMBER}(?:\s*,\s*{_NUMBER})+")
 _BRACKETS = re.compile(rf"[\[({{]\s*{_NUMBER}\s*[,;]\s*{_NUMBER}(?:\s*[,;]\s*{_NUMBER})*\s*[\])}}]")
 _BOUNDS = (">=", "<=", ">", "<")
-_ONE_SCALE = "Bring all labels to one scale."
+#: The remedy for mixed denominators.
+ONE_SCALE = "Bring all labels to one scale."
 
 
 class LabelReader:
@@ -63,7 +61,8 @@ class LabelReader:
         alike = Counter(folded(text) for text in self.texts)
         self._folded = {folded(text): code for code, text in enumerate(self.texts) if alike[folded(text)] == 1}
         exact = self._values if order is not None and order.is_exact_in_float else []
-        self._number = {float(value): code for code, value in enumerate(exact)}
+        ranks = {} if order is None else order.ranks
+        self._number = ranks or {float(value): code for code, value in enumerate(exact)}
         self._longest = min(_LONGEST_INTERVAL, 4 + 2 * max(_LONGEST_END, *map(len, self.texts), 0))
         self._missing, self._phrases, self._or, self._unit = patterns(language)
         self.tops: dict[str, float] = {}  #: denominators of the texts such as "3 out of 5" that were read
@@ -74,6 +73,9 @@ class LabelReader:
         if text in self._code:
             return self._values[self._code[text]]
         if folded(text) in self._missing:
+            return None
+        rank = rank_of(text)
+        if rank is not None and rank.words in self._missing and rank.words:  # 99 - no answer
             return None
         written = plain(text)
         whole = self.value(written)
@@ -121,6 +123,8 @@ class LabelReader:
         code = self._number.get(float(number)) if is_number else None
         if code is None:
             code = self._folded.get(folded(text))
+        if code is None and self.order.ranks:
+            code = self._ranked(text)
         return None if code is None else self._values[code]
 
     def meaning_of_parts(self, name: str) -> str | None:
@@ -134,6 +138,16 @@ class LabelReader:
         if isinstance(label, frozenset):
             return "a list of"
         return "the range between two" if isinstance(label, tuple) and None not in label else "a bound on"
+
+    def _ranked(self, text: str) -> int | None:
+        """The class with the number and the words of a text, whatever is between them."""
+        assert self.order is not None
+        rank = rank_of(text)
+        code = None if rank is None else self.order.ranks.get(rank.number)
+        if rank is None or code is None:
+            return None
+        own = rank_of(self.texts[code])
+        return code if own is None or own.words in (rank.words, "") else None
 
     def codes(self, label: Any) -> NDArray[np.intp]:
         """Codes of the declared classes that a label admits."""
@@ -165,11 +179,12 @@ class LabelReader:
         if self.order is None:
             end = self.value(_name(name, text))
             if not isinstance(end, int):
-                raise ValueError(f"{one_line(text)} needs to know the next class: {_declare()}")
+                raise ValueError(f"{one_line(text)} needs to know the next class: {declare()}")
             return end + step
         values = self.order.values
-        if self.value(name) is None and self._number and _ONE.fullmatch(name) and np.all(values[1:] > values[:-1]):
-            beyond = np.flatnonzero(values > float(name) if step > 0 else values < float(name))
+        numbers = np.array(list(self._number))
+        if self.value(name) is None and _ONE.fullmatch(name) and numbers.size and np.all(np.diff(numbers) > 0):
+            beyond = np.flatnonzero(numbers > float(name) if step > 0 else numbers < float(name))
             code = -1 if not beyond.size else int(beyond[0 if step > 0 else -1])
         else:
             code = self.order.code(self._end(name, text)) + step
@@ -208,7 +223,7 @@ class LabelReader:
         if self._number and float(top) != max(self._number):
             raise ValueError(
                 f"cannot read {one_line(text)} as a label: it is out of {top[:40]}, and the highest class is "
-                f"{as_text(max(self._number))}. {_ONE_SCALE}"
+                f"{as_text(max(self._number))}. {ONE_SCALE}"
             )
         self.tops[text] = float(top)
 
@@ -256,6 +271,11 @@ class LabelReader:
             raise ValueError(
                 f"cannot read {one_line(text)} as a label: write 3.5 for a decimal{declared}, 3|5 for candidates."
             )
+        if is_date(written):
+            raise ValueError(
+                f"cannot read {one_line(text)} as a label: spreadsheets turn 1-2 into such a date. Enter it as text, "
+                f"or {declare()}"
+            )
         if _BRACKETS.fullmatch(written):
             raise ValueError(f"cannot read {one_line(text)} as a label: write 3-5 for an interval, 3|5 for candidates.")
         if self.order is not None:
@@ -277,157 +297,3 @@ def _number(text: str) -> int | float:
         raise ValueError(f"{one_line(text)} is too large for a label.")
     # Python reads no more than 4300 digits as a whole number.
     return int(text) if len(text) < 1000 and re.fullmatch(r"[+-]?\d+", text) and abs(value) < 2**63 else value
-
-
-class UnreadableLabelsError(RowError):
-    """Labels that cannot be read: each distinct one with its count and the first row.
-
-    Attributes
-    ----------
-    found : list of (label, count, first row)
-        The distinct labels, the first row first.
-    """
-
-    __module__ = "rankwise.labels"  # the public name, in tracebacks and pickles
-    _MOST_NAMED = 10
-
-    def __init__(self, reason: str, found: list[tuple[Any, int, int]]) -> None:
-        self.found, self.first_reason = found, reason
-        super().__init__(self.told(lambda row: f"row {row}"), found[0][2])
-
-    def told(self, place: Callable[[int], str]) -> str:
-        """The reason, with the other labels and the first row of each; ``place`` names a row."""
-        (_, count, _), *others = self.found
-        message = self.first_reason + (f" {count} rows hold this label." if count > 1 else "")
-        if not others:
-            return message
-        named = [
-            f"{one_line(label)} ({place(row)}{f' and {count - 1} more' if count > 1 else ''})"
-            for label, count, row in others[: self._MOST_NAMED]
-        ]
-        more = f" and {len(others) - self._MOST_NAMED} others" if len(others) > self._MOST_NAMED else ""
-        return f"{message} Nor can these be read: {', '.join(named)}{more}."
-
-
-def map_distinct(distinct: Iterable[Any], groups: NDArray[np.intp], function: Callable[[Any], Any]) -> list[Any]:
-    """Apply a function to each distinct label; ``groups`` tells which rows to name where it raises ``ValueError``."""
-    results: list[Any] = []
-    bad: dict[int, tuple[Any, str]] = {}
-    for group, label in enumerate(distinct):
-        try:
-            results.append(function(label))
-        except ValueError as error:
-            bad[group] = (label, str(error))
-    if bad:
-        raise unreadable(bad, groups)
-    return results
-
-
-@dataclass(frozen=True)
-class ReadTexts:
-    """What the distinct cells of a column of texts mean."""
-
-    labels: list[Any]
-    top: float | None  #: the denominator of texts such as "3 out of 5", where no classes are known
-    example: str = ""  #: one of these texts
-
-
-def read_texts(
-    cells: list[Any], groups: NDArray[np.intp], order: ClassOrder | None, language: str = "en"
-) -> ReadTexts:  # fmt: skip
-    """Read the distinct cells of a column; those that are not text stay as they are. Errors name rows by ``groups``."""
-    classes = {} if order is None else order.index
-    reader = cache(lambda: LabelReader(order, language))  # most columns hold nothing but declared classes
-
-    def parse(cell: Any) -> Any:
-        return reader().parse(cell) if isinstance(cell, str) and cell not in classes else cell
-
-    labels = map_distinct(cells, groups, parse)
-    tops = reader().tops if order is None else {}
-    if not tops:
-        return ReadTexts(labels, None)
-    example, top = next(iter(tops.items()))
-    scale = ReadTexts(labels, top, example)
-    bad: dict[int, tuple[Any, str]] = {}
-    for k, (cell, label) in enumerate(zip(cells, labels, strict=True)):
-        other = tops.get(cell.strip(), top) if isinstance(cell, str) else top
-        if other != top:
-            bad[k] = cell, other_scale(scale, ReadTexts([], other, cell))
-        elif any(isinstance(value, (int, float)) and value > top for value in _values(label)):
-            bad[k] = cell, above_scale(cell, example)
-    if bad:
-        raise unreadable(bad, groups)
-    return scale
-
-
-def has_denominator(label: Any) -> bool:
-    """Whether a label is a text such as "3 out of 5"."""
-    if not isinstance(label, str) or " " not in plain(label):
-        return False
-    try:
-        return read_texts([label], np.zeros(1, dtype=np.intp), None).top is not None
-    except ValueError:
-        return False
-
-
-def other_scale(known: ReadTexts, other: ReadTexts) -> str:
-    """Error message for two denominators in one column."""
-    examples = f"{one_line(known.example)} and {one_line(other.example)}"
-    return f"the labels have different denominators, as in {examples}. {_ONE_SCALE}"
-
-
-def above_scale(value: Any, example: str) -> str:
-    """Error message for a number above a denominator."""
-    return f"the label {one_line(value)} is above the scale of {one_line(example)}. {_ONE_SCALE}"
-
-
-def unreadable(bad: dict[int, tuple[Any, str]], groups: NDArray[np.intp]) -> UnreadableLabelsError:
-    """Error about the distinct labels of these numbers, each with its reason; ``groups`` gives every row's number."""
-    occurring, first, counts = np.unique(groups, return_index=True, return_counts=True)
-    places = {int(group): (int(row), int(n)) for group, row, n in zip(occurring, first, counts, strict=True)}
-    rows = sorted((*places[group], *why) for group, why in bad.items())
-    return UnreadableLabelsError(rows[0][3], [(label, count, row) for row, count, label, _ in rows])
-
-
-def refuse_doubtful(labels: list[Any], groups: NDArray[np.intp]) -> None:
-    """Reject labels that only other rows make doubtful: names among numbers, and names that may be ranges of others.
-
-    No label is read differently because of other rows.
-    """
-    names = {value for label in labels for value in _values(label) if isinstance(value, str)}
-    is_name = np.array([has_name(label) for label in labels], dtype=bool)
-    is_number = np.array([label is not None for label in labels], dtype=bool) & ~is_name
-    if is_name.any() and is_number.any():
-        rows = np.bincount(groups, minlength=len(labels))
-        names_are_rarer = rows[is_name].sum() <= rows[is_number].sum()
-        most, odd = ("numbers", is_name) if names_are_rarer else ("names", is_number)
-        raise unreadable({k: (labels[k], mixed_types(labels[k], most)) for k in np.flatnonzero(odd).tolist()}, groups)
-    known = LabelReader(ClassOrder(sorted({name.strip() for name in names}))) if names else None
-    bad: dict[int, tuple[Any, str]] = {}
-    for k, label in enumerate(labels):
-        if known is not None and isinstance(label, str) and _MAY_BE_APART.search(plain(label)):
-            what = known.meaning_of_parts(label)
-            if what is not None:
-                why = f"may be a class of its own or {what} others: {_declare()}"
-                bad[k] = label, f"{one_line(label)} {why}"
-    if bad:
-        raise unreadable(bad, groups)
-
-
-def _values(label: Any) -> Iterable[Any]:
-    return label if isinstance(label, (tuple, set, frozenset)) else (label,)
-
-
-def has_name(label: Any) -> bool:
-    """Whether a label has a name in it, and not only numbers."""
-    return any(isinstance(value, str) for value in _values(label))
-
-
-def mixed_types(label: Any, most: str) -> str:
-    """Error message for a number among names, or the reverse; ``most`` is what the other labels are."""
-    why = f"where most are {most}, and these have no common order. Correct it, or {_declare()}"
-    return f"a label is {one_line(label)} {why}"
-
-
-def _declare() -> str:
-    return f"declare the classes with {the_classes()}."

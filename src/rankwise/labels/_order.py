@@ -14,11 +14,17 @@ from numpy.typing import NDArray
 from rankwise._warn import warn_user
 from rankwise._words import either, the_classes
 from rankwise.labels import _lookup
+from rankwise.labels._label_words import folded
+from rankwise.labels._scales import ScaleConflictError, number_of, ranks, strays, text_order
 
 _SHOWN = 12
 _SHOWN_CHARACTERS = 100
 _LOWEST_FIRST, _AS_OPTION = "classes=[lowest, ..., highest]", "--classes LOWEST,...,HIGHEST"
+_DECLARE, _GIVE = f"declare it: {_LOWEST_FIRST}, or make y an ordered Categorical", f"give {_AS_OPTION}"
 _MANY_CLASSES = 50
+_NO_CLASS = object()
+_CODES = frozenset(sign * code for code in (77, 88, 97, 98, 99, 777, 888, 997, 998, 999) for sign in (1, -1)) | {-8, -9}
+_HIGHEST_GRADE = 10
 
 #: Whole numbers below this are exact as float64, and larger ones round to at least this.
 EXACT_IN_FLOAT = 2.0**53
@@ -26,6 +32,10 @@ EXACT_IN_FLOAT = 2.0**53
 
 class OrderWarning(UserWarning):
     """Strings were sorted alphabetically because no order was given."""
+
+
+class OrderNote(UserWarning):
+    """Words were put in the order of a known scale, such as "never" to "always", because no order was given."""
 
 
 class UnknownOrderError(ValueError):
@@ -137,7 +147,9 @@ class ClassOrder:
         if len(self.index) != values.size:
             repeated = Counter(values.tolist()).most_common(1)[0][0]
             raise ValueError(f"classes must be distinct. Got {one_line(repeated)} more than once.")
-        self._code_of = {**self.index, None: _lookup.MISSING}
+        #: Code of every leading number, where the names have them: 1 is the class "1 - poor".
+        self.ranks = (ranks(values.tolist()) if values.dtype.kind == "U" else None) or {}
+        self._code_of: dict[Any, int] = {**self.ranks, **self.index, None: _lookup.MISSING}
         self.is_numeric = values.dtype.kind in "iufb"
         as_floats = values.astype(np.float64) if self.is_numeric else np.empty(0)
         self.is_exact_in_float = self.is_numeric and bool(np.all(np.abs(as_floats) < EXACT_IN_FLOAT))
@@ -154,8 +166,15 @@ class ClassOrder:
     __hash__ = None  # type: ignore[assignment]
 
     def code(self, value: Any) -> int:
-        """Code of one label; a label that is not a class raises ``KeyError``."""
-        return self.index[value]
+        """Code of one label, a class or its leading number; any other raises ``KeyError``."""
+        return self.index[value] if value in self.index else self.ranks[value]
+
+    def named(self, label: Any) -> Any:
+        """A label in which numbers are replaced by the classes that have them as leading numbers."""
+        if isinstance(label, (tuple, set, frozenset)):
+            return type(label)(map(self.named, label))
+        is_number = isinstance(label, Real) and not isinstance(label, bool)
+        return self.values[self.ranks[label]].item() if is_number and label in self.ranks else label
 
     def numeric_table(self, dtype: type) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Ascending class values as ``dtype`` and the code of each, for the compiled look-up."""
@@ -171,6 +190,8 @@ class ClassOrder:
             _lookup.exact_codes(numbers, *table, out)
             return out
         items = values.tolist()
+        if self.ranks:  # True is 1 for a dictionary
+            items = [_NO_CLASS if isinstance(v, (bool, np.bool_)) else v for v in items]
         try:
             codes = map(self._code_of.get, items, repeat(_lookup.UNKNOWN))
             out[:] = np.fromiter(codes, dtype=np.int32, count=len(items))
@@ -181,17 +202,26 @@ class ClassOrder:
                 out[i] = _lookup.MISSING
         return out
 
-    def inserted(self, value: Any) -> tuple[ClassOrder, int]:
-        """The order with one more class at its sorted place, and that place."""
+    def inserted(self, value: Any) -> ClassOrder:
+        """The order with one more class at its place: numbers and names sort, unless the names tell their order."""
         values = self.values.tolist()
         try:
-            place = sum(v < value for v in values)
-        except TypeError:
+            told = text_order([*values, value])
+            if told is None:
+                if text_order(values) is not None:
+                    raise TypeError
+                place = sum(v < value for v in values)
+                return ClassOrder([*values[:place], value, *values[place:]])
+            if len(told.classes) == len(values):  # another spelling of a class, or its number
+                return self
+            if [name for name in told.classes if name in self.index] != values:
+                raise TypeError
+            return ClassOrder(told.classes)
+        except (TypeError, ScaleConflictError):
             raise ValueError(
                 f"label {value!r} cannot be ordered among the classes {show(self.values)}: "
                 f"declare the order with {the_classes()}."
             ) from None
-        return ClassOrder([*values[:place], value, *values[place:]]), place
 
 
 def comparable(
@@ -244,11 +274,31 @@ def infer_order(values: NDArray[Any], *, warn: bool = True, needed_by: str | Non
     elif values.dtype.kind in "iub":
         present = np.unique(values)
     else:
-        present = _sorted_objects(values)
+        present = _distinct_objects(values)
     if present.size == 0:
         raise ValueError(f"every label is missing, so the classes are unknown: declare them with {the_classes()}.")
     if present.dtype.kind == "f":
         refuse_continuous(present, values.size)
+    refuse_missing_codes(present)
+    told = None if present.dtype.kind in "iufb" else text_order(present.tolist())
+    if told is not None and told.others and told.is_certain:
+        raise ValueError(
+            f"numbers have more than one name, such as {show(as_object_array(told.others))} beside "
+            f"{show(as_object_array(told.classes))}: declare the classes with {the_classes()}."
+        )
+    if told is not None and not told.others:
+        if told.scale is not None and (warn or needed_by is not None):
+            classes = show(as_object_array(told.classes))
+            warn_user(
+                f"the labels are answers of a known scale, {told.scale}, in the order {classes}. If that is not their "
+                f"order, {either(_DECLARE, _GIVE)}.",
+                OrderNote,
+            )
+        return ClassOrder(told.classes)
+    if any(isinstance(v, str) for v in present.tolist()):
+        present = _sorted_objects(present)
+        if warn or needed_by is not None:
+            _refuse_strays(present)
     is_known = all(isinstance(v, Real) for v in present.tolist())
     if needed_by is not None and not is_known:
         raise UnknownOrderError(
@@ -258,22 +308,60 @@ def infer_order(values: NDArray[Any], *, warn: bool = True, needed_by: str | Non
     if warn and not is_known:
         warn_user(
             f"no order given for the classes, so they are sorted: {show(present)}. If that is not their order, "
-            f"{either(f'declare it: {_LOWEST_FIRST}, or make y an ordered Categorical', f'give {_AS_OPTION}')}.",
+            f"{either(_DECLARE, _GIVE)}.",
             OrderWarning,
         )
     return ClassOrder(present)
 
 
-def _sorted_objects(values: NDArray[Any]) -> NDArray[Any]:
+def refuse_missing_codes(present: NDArray[Any]) -> None:
+    """Reject numbers that stand apart from the few grades of a questionnaire, as its codes for no answer do."""
+    numbers = [number_of(value) for value in present.tolist()]
+    odd = [number for number in numbers if number in _CODES]
+    grades = [number for number in numbers if number is not None and number not in _CODES]
+    if odd and 1 < len(grades) == len(numbers) - len(odd) and 0 <= min(grades) <= max(grades) <= _HIGHEST_GRADE:
+        raise ValueError(
+            f"the label {as_text(odd[0])} stands apart from the others, {as_text(min(grades))} to "
+            f"{as_text(max(grades))}, as a code for a missing answer does. Leave these cells empty, or declare the "
+            f"classes with {the_classes()}."
+        )
+
+
+def _refuse_strays(present: NDArray[Any]) -> None:
+    """Reject names that keep most others from telling their order, and names that differ in capitals or spaces."""
+    names = present.tolist()
+    odd = strays(names)
+    if odd is not None:
+        raise UnknownOrderError(
+            f"the order of the classes is unknown: most labels {odd[1]}, but not {show(as_object_array(odd[0]))}. "
+            f"Correct {'it' if len(odd[0]) == 1 else 'them'}, or declare the order with {the_classes()}."
+        )
+    alike: dict[str, str] = {}
+    for name in names:
+        first = alike.setdefault(folded(name), name)
+        if first != name:
+            raise ValueError(
+                f"the labels {one_line(first)} and {one_line(name)} differ only in capitals, dashes or spaces. Write "
+                f"them alike, or declare the classes with {the_classes()}."
+            )
+
+
+def _distinct_objects(values: NDArray[Any]) -> NDArray[Any]:
+    """The values that occur; sorted unless there are texts, which may tell their order."""
     try:
         present = [_as_python(v) for v in set(values.tolist()) if not (is_missing(v) or is_infinite(v))]
     except TypeError:
         refuse_unhashable(values)
-    kinds = sorted({type(v).__name__ for v in present})
+    objects = as_object_array(present)
+    return objects if any(isinstance(v, str) for v in present) else _sorted_objects(objects)
+
+
+def _sorted_objects(present: NDArray[Any]) -> NDArray[Any]:
+    kinds = sorted({type(v).__name__ for v in present.tolist()})
     try:
-        if any(isinstance(v, (complex, np.complexfloating)) for v in present):
+        if any(isinstance(v, (complex, np.complexfloating)) for v in present.tolist()):
             raise TypeError
-        return tidy(as_object_array(sorted(present)))
+        return tidy(as_object_array(sorted(present.tolist())))
     except (TypeError, OverflowError):
         raise ValueError(
             f"Unknown label type: labels of types {kinds} have no common order: declare it with {the_classes()}."

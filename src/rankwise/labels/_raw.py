@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise._words import the_classes
 from rankwise.labels._encoded import Labels
-from rankwise.labels._grammar import ReadTexts, read_texts, refuse_doubtful
 from rankwise.labels._order import (
     EXACT_IN_FLOAT,
     ClassOrder,
@@ -27,6 +26,7 @@ from rankwise.labels._order import (
     one_line,
     tidy,
 )
+from rankwise.labels._whole_columns import ReadTexts, order_of_labels, read_texts, refuse_doubtful
 
 _NESTED = (tuple, list, set, frozenset, np.ndarray)
 _NO_LISTS = (
@@ -173,6 +173,8 @@ class Texts(Raw):
         return int(self.groups.size)
 
     def values_present(self) -> NDArray[Any]:
+        if self._told is not None:
+            return self._told.values
         values = whole_if_possible(self.parsed.values_present())
         # Where numbers are not whole, how often they repeat tells grades from measurements.
         values = values if values.dtype.kind != "f" else self.rows().values_present()
@@ -181,7 +183,7 @@ class Texts(Raw):
 
     def read_labels(self, order: ClassOrder | None) -> list[Any]:
         """The distinct labels, parsed; with ``order`` texts may name its classes."""
-        return self._without_classes.labels if order is None else self._read_by(order).labels
+        return self._known.labels if order is None else self._read_by(order).labels
 
     @cached_property
     def _without_classes(self) -> ReadTexts:
@@ -194,14 +196,27 @@ class Texts(Raw):
     @cached_property
     def parsed(self) -> Raw:
         """The distinct labels that are not missing, where no classes are declared."""
-        distinct = self._without_classes.labels
-        refuse_doubtful(distinct, self.groups)
+        distinct = self._known.labels
         known = [k for k, label in enumerate(distinct) if label is not None]
         labels = [distinct[k] for k in known]
         if any(isinstance(label, tuple) for label in labels):
             labels = [label if isinstance(label, (set, frozenset)) else as_ends(label) for label in labels]
         with self.blaming(known):
             return read_cells(labels)
+
+    @cached_property
+    def _told(self) -> ClassOrder | None:
+        """The classes with the order that the labels tell together, such as 1 - poor and 2 - good; None if not."""
+        told = order_of_labels(self._without_classes, self.groups, self.language)
+        return None if told is None else ClassOrder(told.classes)
+
+    @cached_property
+    def _known(self) -> ReadTexts:
+        """The distinct labels where no classes are declared."""
+        if self._told is not None:
+            return self._read_by(self._told)
+        refuse_doubtful(self._without_classes.labels, self.groups)
+        return self._without_classes
 
     def rows(self) -> Raw:
         """All rows, where no classes are declared."""

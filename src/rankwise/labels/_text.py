@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise.labels._encode import declared_order
-from rankwise.labels._grammar import LabelReader, ReadTexts, map_distinct, read_texts
+from rankwise.labels._grammar import LabelReader
 from rankwise.labels._order import ClassOrder, as_object_array, is_missing, numbered, one_line
+from rankwise.labels._unreadable import map_distinct
+from rankwise.labels._whole_columns import ReadTexts, read_texts
 
 
 def parse_labels(texts: Any, classes: Any = None, *, language: str = "en") -> Any:

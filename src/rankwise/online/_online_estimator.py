@@ -31,7 +31,8 @@ from rankwise.labels import (
     is_missing,
     require_support,
 )
-from rankwise.labels._grammar import has_denominator
+from rankwise.labels._order import show
+from rankwise.labels._whole_columns import has_denominator
 from rankwise.online._model import OnlineModel
 
 #: Labels as a pass reads them: lowest and highest admissible codes, and the admissible ones where sets have gaps.
@@ -127,7 +128,7 @@ class OnlineEstimator(OnlineModel):
             keeps_scale = not has_denominator(y) or named[-1] == order.values[-1]  # "3 out of 5" names the highest
             for value in named if keeps_scale else ():
                 if value not in order.index:
-                    order = order.inserted(value)[0]
+                    order = order.inserted(value)
         labels = encode([_one_label(y)], order)
         require_support(labels, type(self).__name__, self.label_kinds)
         return self._kernel_labels(labels), order
@@ -153,7 +154,7 @@ class OnlineEstimator(OnlineModel):
         known = declared[0] if first else self._order
         for other in declared:
             if other != known:
-                raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
+                raise ValueError(f"classes={show(other.values)} is not the same as before: {show(known.values)}.")
         self._classes_read = self.classes
         return known
 
@@ -327,6 +328,8 @@ class OnlineEstimator(OnlineModel):
                 return
             if not 0.0 <= w < np.inf:
                 raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
+            if known["classes"] is not self._classes_read:
+                self._known_order(None, y, first=False)  # refuses other classes than those of before
             labels, order = self._read_example(y)
             row, new_names = known["_features"].row(x, learning=True)
             weight = UNIT_WEIGHTS if w == 1.0 else np.array([w], dtype=np.float64)

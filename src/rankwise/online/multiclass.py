@@ -349,9 +349,9 @@ def _new_classes(y: Any, known: ClassOrder | None) -> Iterator[tuple[int, ClassO
         new = [value for value in encode(one, ordered=False).order.values.tolist() if value in unseen]
         if new:
             first, *others = new
-            known = ClassOrder([first]) if known is None else known.inserted(first)[0]
+            known = ClassOrder([first]) if known is None else known.inserted(first)
             for value in others:
-                known = known.inserted(value)[0]
+                known = known.inserted(value)
             unseen -= set(new)
             yield row, known
         if not unseen:
