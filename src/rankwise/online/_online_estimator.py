@@ -328,6 +328,8 @@ class OnlineEstimator(OnlineModel):
                 return
             if not 0.0 <= w < np.inf:
                 raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
+            if known["classes"] is not self._classes_read:
+                self._known_order(None, y, first=False)  # refuses other classes than those of before
             labels, order = self._read_example(y)
             row, new_names = known["_features"].row(x, learning=True)
             weight = UNIT_WEIGHTS if w == 1.0 else np.array([w], dtype=np.float64)
