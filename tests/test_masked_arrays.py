@@ -155,3 +155,12 @@ def test_explanations_and_features():
     trees = rw.BoostedThresholds(max_iter=3, early_stopping=False).fit(masked(X), y)
     found, expected = (rw.explain(trees, change(X)) for change in (masked, missing))
     np.testing.assert_array_equal(found.values, expected.values)
+
+
+def test_bounds_and_scores_are_unknown_where_an_entry_is():
+    X, _ = data("PRIL")
+    assert np.isnan(rw.bounds.data_radius(masked(X)))
+    beta = rw.decisions.beta_matrix(2, n_classes=3)
+    scores = rw.decisions.unified_scores(masked(X), np.zeros((2, 3)), [0.0, 0.5, 0.0], beta)
+    assert np.isnan(scores[-1]).all()
+    assert np.isfinite(scores[:-1]).all()

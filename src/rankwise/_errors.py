@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 
+def refuse_many_classes(what: str, n_classes: int, most: int) -> None:
+    """Raise if what grows with the square of the number of classes would take too much memory or time."""
+    if n_classes > most:
+        raise ValueError(
+            f"{what} takes up to {most:,} classes. Got {n_classes:,}: join neighbouring classes, or use an estimator "
+            f"that takes more, such as PRIL."
+        )
+
+
 class RowError(ValueError):
     """A row that breaks a rule.
 

@@ -28,6 +28,7 @@ from rankwise.batch._batch_estimator import BatchEstimator
 from rankwise.batch.table_inference import InfersByColumn, TableInference
 from rankwise.features import TableEncoder
 from rankwise.features._coherent import width
+from rankwise.features._leakage import warn_of_leakage
 from rankwise.features.foreign import is_fitted
 from rankwise.labels import encode
 
@@ -188,6 +189,7 @@ class TableModel(Enclosing, InnerAnswers, InfersByColumn, AllOrNothing, DefaultP
             with _named(estimator, encoder):
                 estimator.fit(rows, y, **weights)
             model.encoder_, model.estimator_ = encoder, estimator
+        self._warn_of_leakage(X, y)
         return self
 
     def fit_encoder(self, X: Any) -> Self:
@@ -222,8 +224,11 @@ class TableModel(Enclosing, InnerAnswers, InfersByColumn, AllOrNothing, DefaultP
         classes : array-like, optional
             All classes, lowest first. The first call needs them, here or as a parameter of the estimator.
         """
+        is_new = not self.__sklearn_is_fitted__()
         with self._ready_for(X) as (estimator, rows):
             estimator.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
+        if is_new:
+            self._warn_of_leakage(X, y)
         return self
 
     @if_offered("progressive_predict")
@@ -235,8 +240,16 @@ class TableModel(Enclosing, InnerAnswers, InfersByColumn, AllOrNothing, DefaultP
         X, y, sample_weight, classes
             As in :meth:`partial_fit`.
         """
+        is_new = not self.__sklearn_is_fitted__()
         with self._ready_for(X) as (estimator, rows):
-            return np.asarray(estimator.progressive_predict(rows, y, classes=classes, sample_weight=sample_weight))
+            predicted = np.asarray(estimator.progressive_predict(rows, y, classes=classes, sample_weight=sample_weight))
+        if is_new:
+            self._warn_of_leakage(X, y)
+        return predicted
+
+    def _warn_of_leakage(self, X: Any, y: Any) -> None:
+        used = self.encoder_.feature_names_in_ if isinstance(self.encoder_, TableEncoder) else None
+        warn_of_leakage(X, encode(y, self.classes_), used)
 
     @reader
     def _ask(self, method: str, X: Any, *more: Any) -> Any:

@@ -84,7 +84,7 @@ def test_what_cannot_be_learnt_from_is_refused_in_one_error(data):
     bad("^class_weight gives every row the weight zero", _blocks(X), y, class_weight=dict.fromkeys(range(4), 0.0))
     bad("class_weight names 9", _blocks(X), y, class_weight={9: 1.0})
     for name in ("tree_learner", "machines", "forcedsplits_filename"):
-        bad(f"^engine_params must not hold '{name}' on Dask", _blocks(X), y, engine_params={name: "data"})
+        bad(f"^engine_params must not hold '{name}'", _blocks(X), y, engine_params={name: "data"})
     method = {"monotone_constraints_method": "advanced"}
     bad("^engine_params: monotone_constraints_method must be 'basic'", _blocks(X), y, engine_params=method)
     tables = [pd.DataFrame({"a": texts * 10, "b": range(20)}) for texts in (["u", "v"], ["1,5", "2"])]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression, SGDClassifier
 
-from rankwise import PRIL, MulticlassPerceptron, PRank, metrics
+from rankwise import PRIL, MulticlassPerceptron, PRank, TableModel, metrics
 from rankwise.evaluation import compare, format_table, progressive
 from tests.streams import make_stream
 
@@ -184,3 +184,22 @@ def test_rows_of_every_container_as_dicts(X, names):
     model = Listener()
     progressive(model, X, [1, 2])
     assert model.rows == [dict(zip(names, row, strict=True)) for row in ([1.0, 2.0], [3.0, 4.0])]
+
+
+@pytest.mark.parametrize("wrap", [lambda model: model, TableModel])
+def test_classes_that_the_model_declares_need_not_occur(wrap):
+    X, y = np.arange(12.0).reshape(-1, 1), np.tile([1, 2, 3], 4)
+    declared, given = wrap(PRIL(classes=range(1, 6))), wrap(PRIL())
+    X = pd.DataFrame(X, columns=["x"]) if isinstance(declared, TableModel) else X
+    if isinstance(declared, TableModel):
+        declared.fit_encoder(X), given.fit_encoder(X)
+    of_model = progressive(declared, X, y)
+    np.testing.assert_array_equal(of_model.predictions, progressive(given, X, y, classes=range(1, 6)).predictions)
+    np.testing.assert_array_equal(progressive(declared, X, y).losses.shape, (12,))  # also once it is fitted
+
+
+def test_an_error_names_some_of_many_classes():
+    model = PRIL(classes=range(1000))
+    with pytest.raises(ValueError, match="is not the same as before") as caught:
+        progressive(model, np.zeros((2, 1)), [1, 2], classes=[1, 2])
+    assert len(str(caught.value)) < 500

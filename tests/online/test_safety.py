@@ -329,3 +329,16 @@ def test_a_smaller_budget_evicts_the_least_influential_and_a_larger_one_grows(es
         by_rows.learn_one(dict(enumerate(x)), int(label))
     np.testing.assert_array_equal(by_rows.dual_coef_, chunk.dual_coef_)
     np.testing.assert_array_equal(by_rows.predict(form(X)), chunk.predict(form(X)))
+
+
+@pytest.mark.parametrize("estimator", [PRIL, CuSumRank, WidrowHoff], ids=lambda estimator: estimator.__name__)
+def test_learn_one_refuses_other_classes_than_those_of_before(estimator):
+    model = estimator(classes=[1, 2, 3])
+    model.learn_one({"a": 1.0}, 2)
+    before = copy.deepcopy(model)
+    model.set_params(classes=[1, 2])
+    with pytest.raises(ValueError, match="is not the same as before"):
+        model.learn_one({"a": 1.0}, 2)
+    model.set_params(classes=[1, 2, 3]).learn_one({"a": 1.0}, 2)
+    before.learn_one({"a": 1.0}, 2)
+    np.testing.assert_array_equal(model.coef_, before.coef_)

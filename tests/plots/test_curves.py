@@ -10,12 +10,12 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from rankwise import PRIL, MulticlassPerceptron, PRank, WidrowHoff
+from rankwise._drawing import ALARM, QUIET
 from rankwise.annotation import type2_intervals
 from rankwise.evaluation import progressive
 from rankwise.plots import ProgressiveDisplay, ThresholdDisplay, ordered_colors
 from rankwise.plots._progressive_display import _spread_out
 from rankwise.plots._score_axis import density
-from rankwise.plots._style import ALARM, QUIET
 
 
 def texts(ax):

@@ -43,7 +43,7 @@ class Nursery:
     def close(self):
         self.process.stdin.close()
         self.process.stdout.close()
-        self.process.wait(20)
+        self.process.wait(120)  # ending a process of this size takes its time on a busy machine
 
 
 class Servers:

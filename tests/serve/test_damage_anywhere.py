@@ -155,6 +155,19 @@ def test_the_newest_events_are_saved_behind_a_lost_first_page(sound, tmp_path, s
     assert (report.events, report.lost, report.changed) == (len(sound[1]) + 3, [], [])
 
 
+def test_events_are_found_where_no_tree_leads_to_them(sound, tmp_path):
+    path, events, digest = sound
+    copy = copied(path, tmp_path)
+    with sqlite3.connect(copy) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'log'").fetchone()
+    connection.close()
+    content = bytearray(copy.read_bytes())
+    content[(root - 1) * _PAGE : root * _PAGE] = bytes(_PAGE)
+    copy.write_bytes(content)
+    assert check_damaged(copy, events, digest) == len(events)
+    assert served(tmp_path / "repaired.sqlite") == digest
+
+
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.8, 0.999])
 def test_cut_files(sound, tmp_path, share):
     path, events, digest = sound
@@ -210,6 +223,37 @@ def test_a_damaged_lock_file(sound, tmp_path, note):
     assert check_damaged(copy, events, digest) == len(events)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE log SET features = substr(features, 2) WHERE seq = 60",
+        "UPDATE log SET label = NULL WHERE seq = 60",
+        "UPDATE log SET weight = 'x' WHERE seq = 60",
+        "UPDATE log SET at = 'x' WHERE seq = 60",
+        "UPDATE snapshots SET progress = substr(progress, 2)",
+        "UPDATE versions SET ranges = substr(ranges, 2)",
+    ],
+)
+def test_what_cannot_be_learnt_is_left_out_where_there_are_no_digests(sound, tmp_path, statement):
+    copy = of_format_1(copied(sound[0], tmp_path))
+    with sqlite3.connect(copy) as connection:
+        connection.execute(statement)
+    connection.close()
+    report = repair(copy, tmp_path / "repaired.sqlite")
+    assert not report.is_whole
+    assert [seq for seq, _ in report.changed] == [60] * ("log" in statement)
+    assert failed(tmp_path / "repaired.sqlite") == []
+
+
+def of_format_1(path):
+    connection = sqlite3.connect(path)
+    connection.executescript(FORMAT_1)
+    connection.close()
+    note = Path(f"{path}.lock")
+    note.write_text(" ".join(note.read_text().split()[:2]))
+    return path
+
+
 def test_a_lost_first_model_is_replaced_by_the_newest_snapshot(sound, tmp_path, stream):
     path, events, digest = sound
     copy = copied(path, tmp_path)
@@ -235,12 +279,7 @@ def test_what_follows_a_lost_event_is_named_as_unproven(sound, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_kill_while_a_store_is_brought_to_a_new_format_changes_nothing(sound, tmp_path, monkeypatch):
     path, events, digest = sound
-    copy = copied(path, tmp_path)
-    connection = sqlite3.connect(copy)
-    connection.executescript(FORMAT_1)
-    connection.close()
-    note = Path(f"{copy}.lock")
-    note.write_text(" ".join(note.read_text().split()[:2]))
+    copy = of_format_1(copied(path, tmp_path))
     link = schema.Walk.meets
     killed = []
     for left in (0, 1, 3):

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from rankwise import ChainClassifier
 from rankwise.labels import encode
-from rankwise.structured import Tree, chain
+from rankwise.structured import Tree, _chain_by_bundle
 from rankwise.structured._chain_risk import ChainRisk
 from rankwise.structured._sequences import annotate, decision_losses, read_positions, read_sequences
 from tests.reference.chain import PlainChainPerceptron, PlainStructure
@@ -481,7 +481,7 @@ def test_predictions_do_not_wait_for_a_refit(monkeypatch):
     X, Y, full = words(m=6)
     model = ChainClassifier(random_state=0).fit(X, Y)
     before, seen = np.concatenate(model.decision_function(X)), []
-    minimise = chain.minimise
+    minimise = _chain_by_bundle.minimise
 
     def after_a_reader(*args, **kwargs):
         reader = threading.Thread(target=lambda: seen.append(model.decision_function(X)), daemon=True)
@@ -489,7 +489,7 @@ def test_predictions_do_not_wait_for_a_refit(monkeypatch):
         reader.join(timeout=20)
         return minimise(*args, **kwargs)
 
-    monkeypatch.setattr(chain, "minimise", after_a_reader)
+    monkeypatch.setattr(_chain_by_bundle, "minimise", after_a_reader)
     model.fit([-x for x in X], full)
     np.testing.assert_array_equal(np.concatenate(seen[0]), before)
     assert not np.array_equal(np.concatenate(model.decision_function(X)), before)

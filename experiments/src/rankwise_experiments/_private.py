@@ -1,7 +1,6 @@
 """All that is taken from inside rankwise, each with its reason; everything else here is imported by its public name."""
 
-from rankwise._files import replacing  # files appear whole or not at all: there is no public function for it
-from rankwise.plots._style import (  # pictures look like those of rankwise.plots
+from rankwise._drawing import (  # pictures look like those of rankwise.plots
     INK,
     OKABE_ITO,
     QUIET,
@@ -9,5 +8,6 @@ from rankwise.plots._style import (  # pictures look like those of rankwise.plot
     load_matplotlib,
     quiet_frame,
 )
+from rankwise._files import replacing  # files appear whole or not at all: there is no public function for it
 
 __all__ = ["INK", "OKABE_ITO", "QUIET", "SMALL", "load_matplotlib", "quiet_frame", "replacing"]

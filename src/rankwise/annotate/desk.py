@@ -89,8 +89,8 @@ class Desk:
         model = service.engine.replica.rows
         self._encoded = model.encode(items.rows)
         self.can_learn = bool(items.features)
-        self._takes_gaps = "candidates" in getattr(model.estimator, "label_kinds", ())
-        self._has_probabilities = hasattr(model.estimator, "predict_proba")
+        self._takes_gaps = "candidates" in model.opened.label_kinds
+        self._has_probabilities = model.opened.can("predict_proba")
         if plan.strategy != "random" and not self._has_probabilities:
             raise ValueError(
                 f"{model.estimator_name} has no class probabilities, which the strategy {plan.strategy!r} needs: take "

@@ -29,6 +29,7 @@ from rankwise.serve.app import Application, routes
 from rankwise.serve.basic import password_or_bearer
 from rankwise.serve.gate import LEARN, PREDICT, PUBLIC, READ, Incoming, Reply, reply
 from rankwise.serve.limits import Limits
+from rankwise.serve.row_model import model_content
 from rankwise.serve.server import Address, run
 from rankwise.serve.service import Service
 from rankwise.serve.store import Store, StoreError
@@ -113,7 +114,7 @@ def open_backend(
     model: Path, store: Path, *, answers: Path | None = None, question: str | None = None, accept_loss: bool = False
 ) -> LabelStudioBackend:
     """Backend of a model file and its store; ``answers`` is the file of JSON lines of an earlier version."""
-    content = model.read_bytes()
+    content = model_content(model, store)
     with ExitStack() as opened:
         opened_store = opened.enter_context(Store(store, write=True, accept_loss=accept_loss))
         if project_of(opened_store) is not None:

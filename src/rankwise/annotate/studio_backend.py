@@ -203,7 +203,7 @@ class LabelStudioBackend:
                       self._order)  # fmt: skip
         if said.is_missing[0]:
             return None
-        takes_gaps = "candidates" in getattr(rows.estimator, "label_kinds", ())
+        takes_gaps = "candidates" in rows.opened.label_kinds
         learnt = said if takes_gaps else Labels(said.order, said.lower, said.upper)
         rows.labels([str(format_labels(learnt, self._order)[0])])  # refuses what the model cannot learn from
         return said, learnt

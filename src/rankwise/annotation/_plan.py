@@ -20,6 +20,7 @@ from scipy.stats import binom
 from sklearn.utils import check_random_state
 
 from rankwise._errors import RowError
+from rankwise._masks import unmasked
 from rankwise._types import Floats, Places
 
 Verdict = tuple[bool | None, str]  # of a condition: whether it holds, and the reason
@@ -197,7 +198,7 @@ def _independence(
 def _every_labelling(label_probabilities: Any, rho: float) -> Verdict:
     if label_probabilities is None:
         return None, "no label_probabilities given"
-    table = np.atleast_2d(np.asarray(label_probabilities, dtype=np.float64))
+    table = np.atleast_2d(np.asarray(unmasked(label_probabilities), dtype=np.float64))
     if np.any(table < 0) or not np.allclose(table.sum(axis=1), 1.0):
         raise ValueError("label_probabilities must be probabilities: rows of numbers >= 0 that add up to one.")
     return bool(table.min() >= rho), f"smallest probability {table.min():.3g}"

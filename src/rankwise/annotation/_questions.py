@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from rankwise._masks import unmasked
 from rankwise._types import Floats, Places
 
 STRATEGIES = ("random", "uncertainty", "information")
@@ -64,7 +65,7 @@ def expected_rps(probabilities: Any) -> Floats:
     >>> expected_rps([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]]).tolist()
     [0.0, 0.5]
     """
-    cumulative = np.cumsum(np.asarray(probabilities, dtype=np.float64), axis=-1)[..., :-1]
+    cumulative = np.cumsum(np.asarray(unmasked(probabilities), dtype=np.float64), axis=-1)[..., :-1]
     return np.asarray((cumulative * (1.0 - cumulative)).sum(axis=-1))
 
 
@@ -136,7 +137,7 @@ class QuestionChooser:
         n : int, default 1
             How many questions; fewer if fewer items are left.
         """
-        P = np.asarray(probabilities, dtype=np.float64)
+        P = np.asarray(unmasked(probabilities), dtype=np.float64)
         admitted = np.ones(P.shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
         if P.ndim != 2 or admitted.shape != P.shape:
             raise ValueError(f"probabilities and known must have the same shape (n_items, K). Got {P.shape} and "

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from rankwise._threads import at_most_cores
 from rankwise._types import Floats
 from rankwise.auto._candidates import CONSTANT, Candidate
-from rankwise.calibration._inner import fitted_to, rows_at
+from rankwise.base.row_data import rows_at
+from rankwise.calibration._inner import fitted_to
 from rankwise.labels import Labels, encode
 from rankwise.labels._folds import deal
 from rankwise.losses import interval_insensitive, interval_pessimistic

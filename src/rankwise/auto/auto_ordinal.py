@@ -22,7 +22,8 @@ from rankwise.base.default_parts import DefaultParts
 from rankwise.base.transaction import reader
 from rankwise.calibration._inner import fitted_to, rows_and_labels
 from rankwise.evaluation import format_table
-from rankwise.features import TableEncoder
+from rankwise.features import LeakageWarning, TableEncoder
+from rankwise.features._leakage import warn_of_leakage
 from rankwise.labels import Labels, check_weights, warn_of_classes
 
 _BLENDED = "blend"
@@ -138,7 +139,10 @@ class AutoOrdinal(DefaultParts, ChoosingEstimator):  # type: ignore[override]
             weight = check_weights(sample_weight, len(labels))
             if labels.is_missing.all():
                 raise ValueError("every label is missing: there is nothing to learn from.")
-            model._search(X, labels, weight)
+            warn_of_leakage(X, labels)
+            with warnings.catch_warnings():  # of every candidate again
+                warnings.simplefilter("ignore", LeakageWarning)
+                model._search(X, labels, weight)
         return self
 
     def _search(self, X: Any, labels: Labels, weight: Any) -> None:

@@ -20,17 +20,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils import get_tags
 
+from rankwise._drawing import OKABE_ITO, QUIET, SMALL, axes, curve_frame
 from rankwise._sklearn import HasMethods, Interval, StrOptions
 from rankwise._threads import at_most_cores
 from rankwise._types import Floats, Places
 from rankwise.auto._chosen import ChoosingEstimator
+from rankwise.base.row_data import rows_at
 from rankwise.base.state import require_array, require_number
 from rankwise.base.transaction import reader
 from rankwise.batch._strength import strengths
-from rankwise.calibration._inner import rows_and_labels, rows_at
+from rankwise.calibration._inner import rows_and_labels
 from rankwise.evaluation._cross_validation import splits_of
 from rankwise.labels import Labels, check_weights
-from rankwise.plots._style import OKABE_ITO, QUIET, SMALL, axes, curve_frame
 from rankwise.solvers.design import Design
 
 _N_ALPHAS = 13

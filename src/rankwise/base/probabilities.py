@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise import decisions
+from rankwise._errors import refuse_many_classes
 from rankwise._types import Floats
 from rankwise.base.estimator import OrdinalEstimator
 from rankwise.base.row_data import Rows
@@ -16,6 +17,7 @@ from rankwise.labels import decode
 
 #: Names of decisions; any other is a cost matrix.
 DECISIONS = ("median", "mode", "mean")
+_MOST_CLASSES = 4_000  # of a cost for every pair
 
 
 class ProbabilityModel(OrdinalEstimator):
@@ -85,12 +87,19 @@ class ProbabilityModel(OrdinalEstimator):
     def _answer_scores(self, rows: Rows) -> Floats:
         """Minus the expected cost of every answer, (n, K); the difference, (n,), for two classes."""
         probabilities = self._probabilities(rows)
-        k = np.arange(probabilities.shape[1])
-        costs = {"mode": 1.0 - np.eye(k.size), "mean": np.subtract.outer(k, k) ** 2.0, "median": abs(k[:, None] - k)}
-        scores = -decisions.expected_costs(
-            probabilities, costs[self.decision] if isinstance(self.decision, str) else self.decision
-        )
-        return scores[:, 1] - scores[:, 0] if k.size == 2 else scores
+        n_classes = probabilities.shape[1]
+        cost = _cost_of(self.decision, n_classes) if isinstance(self.decision, str) else self.decision
+        scores = -decisions.expected_costs(probabilities, cost)
+        return scores[:, 1] - scores[:, 0] if n_classes == 2 else scores
+
+
+def _cost_of(decision: str, n_classes: int) -> Floats:
+    """Costs ``C[true, answer]`` that a decision minimises."""
+    refuse_many_classes("the cost of every answer", n_classes, _MOST_CLASSES)
+    k = np.arange(n_classes)
+    if decision == "mode":
+        return 1.0 - np.eye(n_classes)
+    return np.asarray(np.subtract.outer(k, k) ** 2.0 if decision == "mean" else abs(k[:, None] - k))
 
 
 def require_level(name: str, value: Any) -> None:

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from rankwise._kernels.sparse import require_sound
 from rankwise._masks import unmasked
+from rankwise._sklearn import take_rows
 
 _SAMPLED_ROWS = 500  # from which the scales of the columns are estimated
 _FEW = 1 << 16  # entries that are converted faster than a kernel for their types is compiled
@@ -132,6 +133,11 @@ def indexable(X: Any) -> Any:
 def row_count(X: Any) -> int:
     """Number of rows of an array, a frame, a sparse matrix or a list."""
     return int(X.shape[0] if hasattr(X, "shape") else len(X))
+
+
+def rows_at(X: Any, rows: Any) -> Any:
+    """Some rows of a table or matrix; of an Arrow table too, which not every scikit-learn can index."""
+    return X.take(rows) if hasattr(X, "schema") and hasattr(X, "take") else take_rows(X, rows)
 
 
 def _in_native_order(frame: Any) -> Any:

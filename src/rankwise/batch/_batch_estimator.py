@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise._errors import refuse_many_classes
 from rankwise._sklearn import COUNT, POSITIVE, StrOptions
 from rankwise._types import Floats
 from rankwise._warn import warn_user
@@ -164,6 +165,12 @@ class BatchEstimator(OrdinalEstimator):
 
     def _look_at(self, order: ClassOrder, rows: RowSums) -> None:
         """Reject classes and labels, or warn of them, once before all fits to them."""
+        refuse_many_classes(type(self).__name__, len(order), self._most_classes)
+
+    @property
+    def _most_classes(self) -> int:
+        """Number of classes beyond which time or memory explode."""
+        return 2_000
 
     def _strength(self, design: Design, order: ClassOrder, rows: RowSums) -> float:
         """Strength of the regulariser, given or chosen."""

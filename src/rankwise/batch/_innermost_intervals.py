@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from rankwise._types import Floats, Places
 from rankwise.losses._links import distribution, padded, quantile
 
+_MOST_NAMES = 30  # of classes, in a message
+
 
 @dataclass(frozen=True, eq=False)
 class InnermostIntervals:
@@ -80,11 +82,11 @@ class InnermostIntervals:
         t = padded(determined)
         place, inside = self.place_of_all()
         result = t[place]
-        for k in np.flatnonzero(inside):
-            j = place[k]
-            low, high = distribution(link, t[j] - score), distribution(link, t[j + 1] - score)
-            share = (k + 1 - self.first[j]) / (self.last[j] + 1 - self.first[j])
-            result[k] = np.clip(score + quantile(link, low + share * (high - low)), t[j], t[j + 1])
+        k = np.flatnonzero(inside)
+        j = place[k]
+        low, high = distribution(link, t[j] - score), distribution(link, t[j + 1] - score)
+        share = (k + 1 - self.first[j]) / (self.last[j] + 1 - self.first[j])
+        result[k] = np.clip(score + quantile(link, low + share * (high - low)), t[j], t[j + 1])
         return result
 
     def determined_of(self, thresholds: Floats) -> Floats:
@@ -94,13 +96,21 @@ class InnermostIntervals:
     def describe(self, classes: NDArray[Any]) -> str:
         """One or two sentences about what the labels leave undetermined; empty if nothing."""
         sentences = []
-        runs = [", ".join(map(str, classes[run].tolist())) for run in self.undetermined()]
+        runs = self.undetermined()
         if runs:
+            shown = "; ".join(_named(classes[run]) for run in runs[:_MOST_NAMES])
+            more = f"; and {len(runs) - _MOST_NAMES:,} more such runs" if len(runs) > _MOST_NAMES else ""
             sentences.append(
-                f"the labels cannot tell these classes apart: {'; '.join(runs)}. They share their probability, in "
+                f"the labels cannot tell these classes apart: {shown}{more}. They share their probability, in "
                 f"equal parts at the mean score."
             )
         if self.empty().size:
-            names = ", ".join(map(str, classes[self.empty()].tolist()))
+            names = _named(classes[self.empty()])
             sentences.append(f"no label needs these classes, their probability is zero: {names}.")
         return " ".join(sentences)
+
+
+def _named(classes: NDArray[Any]) -> str:
+    """Names of classes; of many, some of them and how many more there are."""
+    names = ", ".join(map(str, classes[:_MOST_NAMES].tolist()))
+    return names if classes.size <= _MOST_NAMES else f"{names} and {classes.size - _MOST_NAMES:,} more"

@@ -31,6 +31,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from rankwise._errors import refuse_many_classes
 from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, n_entries, value
 from rankwise._types import Floats, Places
@@ -40,6 +41,7 @@ from rankwise.losses._links import LINKS, exponentials, log_terms, logit_terms, 
 from rankwise.solvers.design import Design, LinearMap, squared_norms
 from rankwise.solvers.row_sums import RowRisk, RowSums, Sums
 
+_MOST_CLASSES = 4_000  # that labels tell apart: Newton's steps are cubic in them
 _PRIOR = 1e-2  # weight, in a sample, of the labels of all rows at score zero: they determine all thresholds
 _GUARD = 1e-9  # weight of the barrier between neighbours that bound no label
 _RAREST, _APART = 1e-9, 1e-4  # least probability of a class, and least distance of two thresholds, at the start
@@ -89,11 +91,11 @@ class LinkRisk(RowRisk):
 
     def __init__(self, rows: RowSums, n_classes: int, link: str) -> None:
         self.rows = rows
-        (labels,) = rows.mean(_weight_of_labels, n_classes)
-        self.innermost = InnermostIntervals.of(labels.sum(axis=1), labels.sum(axis=0))
+        self.innermost = InnermostIntervals.of(*rows.mean(_weight_of_codes, n_classes))
         self.n_offsets = self.innermost.n_thresholds
+        refuse_many_classes("the likelihood of thresholds", self.n_offsets + 1, _MOST_CLASSES)
         self.link, self.ends = link, (self.innermost.low_ends(), self.innermost.high_ends())
-        self._set_pairs(labels)
+        self._set_pairs(*rows.mean(_weight_of_pairs, self.n_offsets + 2, *self.ends))
         bounded = np.zeros((self.n_offsets + 2,) * 2, dtype=bool)
         bounded[self.low, self.high] = True
         free = np.flatnonzero(~np.diag(bounded, 1)[1:-1]) + 1
@@ -101,11 +103,8 @@ class LinkRisk(RowRisk):
         self.prior: CodedRows | None = None
         self.reach: tuple[Floats, Floats] | None = None
 
-    def _set_pairs(self, labels: Floats) -> None:
-        """Set the pairs of thresholds that bound a label, as rows, and their barrier; from weights of labels (K, K)."""
-        codes = np.nonzero(labels)
-        weight = np.zeros((self.n_offsets + 2,) * 2)
-        np.add.at(weight, (self.ends[0][codes[0]], self.ends[1][codes[1]]), labels[codes])
+    def _set_pairs(self, weight: Floats) -> None:
+        """Set the pairs of thresholds that bound a label, as rows, and their barrier; from their weights."""
         self.low, self.high = np.nonzero(weight)
         lower, upper = self.innermost.first[self.low], self.innermost.last[self.high - 1]
         self.pairs = CodedRows(weight[self.low, self.high], lower.astype(np.int32), upper.astype(np.int32))
@@ -137,10 +136,10 @@ class LinkRisk(RowRisk):
     def _of_rows(self, rows: RowSums, prior: CodedRows | None) -> Self:
         other = self.over(rows)
         other.prior = prior
-        (labels,) = rows.mean(_weight_of_labels, self.innermost.n_classes)
+        (weight,) = rows.mean(_weight_of_pairs, self.n_offsets + 2, *self.ends)
         if prior is not None:
-            np.add.at(labels, (prior.lower, prior.upper), prior.weight)
-        other._set_pairs(labels)
+            np.add.at(weight, (self.ends[0][prior.lower], self.ends[1][prior.upper]), prior.weight)
+        other._set_pairs(weight)
         return other
 
     def confined(self, design: LinearMap, alpha: float) -> Self:
@@ -319,10 +318,16 @@ def newton_step(hessian: Floats, gradient: Floats, ridge: float = 1e-14) -> Floa
     return np.asarray(cho_solve(factor, gradient / scale, check_finite=False) / scale)
 
 
-def _weight_of_labels(rows: CodedRows, n_classes: int) -> tuple[Floats]:
-    """Weight of every label [lo, hi], (K, K)."""
-    cell = rows.lower.astype(np.intp) * n_classes + rows.upper
-    return (at_ends(cell, rows.weight, n_classes * n_classes).reshape(n_classes, n_classes),)
+def _weight_of_codes(rows: CodedRows, n_classes: int) -> tuple[Floats, Floats]:
+    """Weight of the labels that begin with each class, and of those that end with it."""
+    begins, ends = (at_ends(codes.astype(np.intp), rows.weight, n_classes) for codes in (rows.lower, rows.upper))
+    return begins, ends
+
+
+def _weight_of_pairs(rows: CodedRows, size: int, low: Places, high: Places) -> tuple[Floats]:
+    """Weight of the labels between every two padded thresholds, (size, size)."""
+    cell = low[rows.lower] * size + high[rows.upper]
+    return (at_ends(cell, rows.weight, size * size).reshape(size, size),)
 
 
 def _lengths_at_ends(rows: CodedRows, design: Design, size: int, low: Places, high: Places) -> tuple[Floats, Floats]:

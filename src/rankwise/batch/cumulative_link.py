@@ -136,7 +136,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         return design.take(owner), RunRows(*runs, owner)
 
     def _look_at(self, order: ClassOrder, rows: RowSums) -> None:
-        self._check_decision(len(order))
+        self._check_decision(len(order))  # the risk bounds the classes that labels tell apart
         undetermined = self._risk(order, rows).innermost.describe(order.values) if len(order) > 1 else ""
         if undetermined:
             warn_user(f"{type(self).__name__}: {undetermined}")

@@ -34,6 +34,7 @@ from rankwise.batch._batch_estimator import LossEstimator
 from rankwise.batch._maxima_risk import MaximaRisk, margin_loss
 from rankwise.decisions import beta_matrix
 from rankwise.labels import ClassOrder
+from rankwise.labels._order import show
 from rankwise.solvers.row_sums import RowSums
 
 _MOST_ENTRIES = 2**25  # of the model matrix, 256 MB
@@ -162,7 +163,7 @@ class PiecewiseMORD(_UnifiedEstimator):
         codes = order.codes(labels)
         if (codes < 0).any():
             wrong = labels.tolist()[int(np.argmax(codes < 0))]
-            raise ValueError(f"cuts must be classes. Got {wrong!r}, which is not among {order.values.tolist()}.")
+            raise ValueError(f"cuts must be classes. Got {wrong!r}, which is not among {show(order.values)}.")
         return beta_matrix(codes, len(order))
 
 

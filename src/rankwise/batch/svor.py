@@ -98,5 +98,9 @@ class SVOR(ThresholdBatchEstimator):
     ) -> None:  # fmt: skip
         self._store_parameters(locals())
 
+    @property
+    def _most_classes(self) -> int:
+        return ThresholdRisk.most_classes
+
     def _risk(self, order: ClassOrder, rows: RowSums) -> ThresholdRisk:
         return ThresholdRisk(rows, len(order), explicit=self.constraints == "explicit")

@@ -54,6 +54,10 @@ class VILMA(ThresholdBatchEstimator, LossEstimator):
         """Whether the parameters are SVOR's."""
         return isinstance(self.loss, str) and self.loss == "mae" and self.regularize != "all"
 
+    @property
+    def _most_classes(self) -> int:
+        return ThresholdRisk.most_classes if self._as_thresholds else super()._most_classes
+
     def _risk(self, order: ClassOrder, rows: RowSums) -> ThresholdRisk | MaximaRisk:
         n_classes = len(order)
         if self._as_thresholds:

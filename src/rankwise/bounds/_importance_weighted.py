@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from rankwise._masks import unmasked
 from rankwise.bounds._checks import non_negative, positive
 from rankwise.labels import Labels, check_weights
 
@@ -109,7 +110,7 @@ def importance_weighted_hinge(
     15.0
     """
     u = np.asarray(coef, dtype=np.float64)
-    X = X if issparse(X) else np.asarray(X)
+    X = X if issparse(X) else np.asarray(unmasked(X))
     wanted = (len(labels.order), *X.shape[1:])
     if X.ndim != 2 or u.shape != wanted or X.shape[0] != len(labels):
         raise ValueError(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from rankwise._masks import unmasked
 from rankwise.bounds._checks import non_negative, positive
 from rankwise.bounds._mistakes import data_radius
 from rankwise.labels import check_weights, encode_rankings
@@ -69,7 +70,7 @@ def label_ranking_objective(
     """
     positive(C=C, margin=margin)
     w = np.asarray(coef, dtype=np.float64)
-    X = X if issparse(X) else np.asarray(X, dtype=np.float64)
+    X = X if issparse(X) else np.asarray(unmasked(X), dtype=np.float64)
     if w.ndim != 2 or X.ndim != 2 or X.shape[1] != w.shape[1]:
         raise ValueError(f"X must have shape (n, d) and coef (k, d). Got shapes {X.shape} and {w.shape}.")
     _check_complexity(complexity)
@@ -108,7 +109,7 @@ def label_ranking_curvature(X: Any, complexity: Literal["euclidean", "entropic"]
     if issparse(X):
         span = (X.max(axis=1) - X.min(axis=1)).toarray()
     else:
-        span = np.ptp(np.asarray(X, dtype=np.float64), axis=1)
+        span = np.ptp(np.asarray(unmasked(X), dtype=np.float64), axis=1)
     return float(np.max(span, initial=0.0)) ** 2 / 4
 
 

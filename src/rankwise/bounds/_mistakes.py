@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from scipy.sparse.linalg import norm as sparse_norm
 
+from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.bounds._checks import integer, non_negative, positive
 from rankwise.labels import Labels
@@ -247,7 +248,7 @@ def margins(
            [2. , nan]])
     """
     w, t = np.asarray(coef, dtype=np.float64), np.asarray(thresholds, dtype=np.float64)
-    X = X if issparse(X) else np.asarray(X)
+    X = X if issparse(X) else np.asarray(unmasked(X))
     if t.shape != (len(labels.order) - 1,):
         raise ValueError(f"thresholds must have shape {(len(labels.order) - 1,)}, K - 1. Got shape {t.shape}.")
     if X.ndim != 2 or w.shape != X.shape[1:] or X.shape[0] != len(labels):
@@ -295,7 +296,7 @@ def data_radius(X: Any) -> float:
     >>> data_radius(np.array([[3.0, 4.0], [1.0, 0.0]]))
     5.0
     """
-    norms = sparse_norm(X, axis=1) if issparse(X) else np.linalg.norm(np.asarray(X), axis=1)
+    norms = sparse_norm(X, axis=1) if issparse(X) else np.linalg.norm(np.asarray(unmasked(X)), axis=1)
     return float(np.asarray(norms).max(initial=0.0))
 
 

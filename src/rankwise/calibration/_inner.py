@@ -11,11 +11,11 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
-from rankwise._sklearn import Classifier, Interval, StrOptions, take_rows
+from rankwise._sklearn import Classifier, Interval, StrOptions
 from rankwise._types import Floats, Places
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.model import Enclosing, Layer
-from rankwise.base.row_data import indexable, row_count
+from rankwise.base.row_data import indexable, row_count, rows_at
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
 from rankwise.labels import Labels, as_labels, decode, encode
@@ -118,11 +118,6 @@ def known_classes(estimator: Any, prefit: bool) -> Any:
     parameters = estimator.get_params(deep=True)
     declared = [value for name, value in parameters.items() if name.rpartition("__")[2] == "classes"]
     return next((value for value in declared if value is not None), None)
-
-
-def rows_at(X: Any, rows: Any) -> Any:
-    """Some rows of a table or matrix; of an Arrow table too, which not every scikit-learn can index."""
-    return X.take(rows) if hasattr(X, "schema") and hasattr(X, "take") else take_rows(X, rows)
 
 
 def fitted_to(estimator: Any, X: Any, labels: Labels, weight: Floats, rows: Places) -> Any:

@@ -28,10 +28,11 @@ from scipy.optimize import isotonic_regression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from rankwise._errors import refuse_many_classes
 from rankwise._sklearn import HasMethods, Interval, StrOptions
 from rankwise._types import Floats, Places
 from rankwise.base.probabilities import DECISIONS, ProbabilityModel
-from rankwise.base.row_data import indexable
+from rankwise.base.row_data import indexable, rows_at
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
@@ -42,11 +43,11 @@ from rankwise.calibration._inner import (
     given_splits,
     known_classes,
     rows_and_labels,
-    rows_at,
     weights_of,
 )
 from rankwise.labels import ClassOrder, Labels, check_weights
 
+_MOST_CLASSES = 2_000  # with a curve between every two of them
 _LIGHT = 1e-4  # ridge of the link on scores of unit variance: keeps separable scores finite
 _ROUNDS = 100  # of sharing out imprecise labels
 _STILL = 1e-6  # change of a probability at which the curves stay
@@ -161,6 +162,7 @@ class CalibratedOrdinal(Adjusting, ProbabilityModel):  # type: ignore[override]
         features = self._standardised(scores)
         self.link_ = link.fit(features, labels, sample_weight=weight)
         if self.method == "isotonic":
+            refuse_many_classes("method='isotonic'", len(self.classes_), _MOST_CLASSES)
             self._knots, self._curves = _monotone_curves(self.link_.project(features), labels, weight)
             self._frequencies = _shared(labels, self.link_.predict_proba(features)).T @ weight
             self._frequencies /= self._frequencies.sum()

@@ -36,11 +36,11 @@ from sklearn.utils.metaestimators import available_if
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._types import Floats
 from rankwise._warn import warn_user
-from rankwise.base.row_data import indexable
+from rankwise.base.row_data import indexable, rows_at
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.calibration._inner import SetModel, fitted_to, folds, known_classes, rows_and_labels, rows_at, weights_of
+from rankwise.calibration._inner import SetModel, fitted_to, folds, known_classes, rows_and_labels, weights_of
 from rankwise.labels import ClassOrder, Labels, check_weights
 from rankwise.labels._order import show
 

@@ -18,13 +18,13 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
 from rankwise import datasets
+from rankwise._drawing import load_matplotlib
 from rankwise.annotation import partial_labels
 from rankwise.cli._outputs import save_picture
 from rankwise.evaluation import format_table, progressive
 from rankwise.features import polynomial_features
 from rankwise.online import PRIL, MulticlassPerceptron, PRank, WidrowHoff
 from rankwise.plots import ProgressiveDisplay, ThresholdDisplay
-from rankwise.plots._style import load_matplotlib
 
 CLASSES = np.arange(1, 6)
 SHARE = 0.75  # share of interval labels in the paper's section 5.1

@@ -12,6 +12,7 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
+from rankwise.base.model import Model
 from rankwise.cli._exit import suggestion
 from rankwise.cli._judge import predict_rows
 from rankwise.cli._model_files import decimal_of, open_with_model
@@ -89,16 +90,16 @@ class Prediction:
 
     def _columns(self, model: TableModel, X: Any) -> list[NDArray[Any]]:
         """Values of the new columns; rows are encoded once for all of them."""
-        rows, final = model._encoded(X), model.estimator_
+        opened = Model.of(model)
+        rows, final = opened.rows(X), opened.final
         columns = [np.asarray(final.predict(rows))]
         if self.answers.scores:
-            scores = final.project(rows) if hasattr(model, "project") else final.decision_function(rows)
+            scores = final.project(rows) if opened.can("project") else final.decision_function(rows)
             columns += [*np.asarray(scores).reshape(X.shape[0], -1).T]
         if self.answers.proba:
             columns += [*np.asarray(final.predict_proba(rows)).T]
         if self.answers.interval is not None:
-            level = () if hasattr(final, "predict_set") else (self.answers.interval,)  # sets have a level of their own
-            columns += [*np.asarray(final.predict_interval(rows, *level)).T]
+            columns += [*opened.intervals(rows, self.answers.interval).T]
         return columns
 
     def _nothing(self) -> Any:
@@ -110,19 +111,20 @@ class Prediction:
 
 def _require(answers: PredictionOptions, model: TableModel) -> None:
     """Raise an error if the model cannot give what is asked for; set the decision."""
-    final, name = model.estimator_, type(model.estimator_).__name__
+    opened = Model.of(model)
+    final, name = opened.final, opened.name
     for wanted in ("proba", "interval", "decision"):
-        if getattr(answers, wanted) not in (None, False) and not hasattr(model, "predict_proba"):
+        if getattr(answers, wanted) not in (None, False) and not opened.can("predict_proba"):
             able = ", ".join(estimators_with("predict_proba"))
             raise typer.BadParameter(f"--{wanted} needs a model with probabilities. {name} has none: fit {able}.")
-    if answers.scores and not (hasattr(model, "project") or hasattr(model, "decision_function")):
+    if answers.scores and not (opened.can("project") or opened.can("decision_function")):
         raise typer.BadParameter(f"--scores needs a model with scores, and {name} has none.")
-    if answers.interval is not None and hasattr(final, "predict_set") and answers.interval != final.level:
+    if answers.interval is not None and opened.can("predict_set") and answers.interval != final.level:
         raise typer.BadParameter(
             f"--interval {answers.interval:g}: the sets of this {name} have the level {final.level:g}, and no other."
         )
     if answers.decision is not None:
-        if not hasattr(final, "decision"):
+        if not opened.can("decision"):
             raise typer.BadParameter(f"--decision: the predictions of a {name} do not depend on costs.")
         final.decision = _read_costs(answers.decision, model.classes_)
 
@@ -132,7 +134,7 @@ def _added(answers: PredictionOptions, model: TableModel) -> dict[str, Any]:
     kind, classes = pa.array(model.classes_).type, model.classes_.tolist()
     added = {COLUMN: kind}
     if answers.scores:
-        one = hasattr(model, "project") or len(classes) == 2
+        one = Model.of(model).can("project") or len(classes) == 2
         added |= dict.fromkeys(["score"] if one else [f"score {name}" for name in classes], pa.float64())
     if answers.proba:
         added |= dict.fromkeys([f"P({name})" for name in classes], pa.float64())

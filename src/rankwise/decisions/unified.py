@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankwise._masks import unmasked
 from rankwise._types import Floats
 
 
@@ -203,7 +204,7 @@ def unified_scores(X: Any, coef: ArrayLike, intercepts: ArrayLike, beta: ArrayLi
     array([[0. , 1.5, 2. ]])
     """
     w, b, mix = (np.asarray(array, dtype=np.float64) for array in (coef, intercepts, beta))
-    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = unmasked(X) if hasattr(X, "shape") else np.asarray(unmasked(X))
     if X.ndim != 2 or w.ndim != 2 or w.shape[1] != X.shape[1] or b.ndim != 1 or mix.shape != (b.size, w.shape[0]):
         raise ValueError(
             f"X must have shape (n, d), coef (Z, d), intercepts (K,) and beta (K, Z). "

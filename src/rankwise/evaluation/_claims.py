@@ -21,7 +21,8 @@ from rankwise.bounds import interval_mae_risk, interval_zero_one_risk
 from rankwise.bounds._checks import integer
 from rankwise.labels import Labels
 from rankwise.labels._order import show
-from rankwise.losses import Loss, interval_insensitive, interval_pessimistic, loss_matrix
+from rankwise.losses import Loss, interval_insensitive, interval_pessimistic
+from rankwise.losses._target import largest_loss
 from rankwise.metrics._compare import compare, mean, needs_order
 
 #: (end, p) -> limit of the expected lower (0) or upper (1) end, which lies below it with probability p if p > 1/2,
@@ -122,7 +123,7 @@ def error_range(
     theorem = _theorem(loss, alpha, beta, ambiguity, labels)
     losses = np.array([interval_insensitive(labels, codes, loss), interval_pessimistic(labels, codes, loss)])
     lower, upper = mean(losses[0], weight), mean(losses[1], weight)
-    largest = float(loss_matrix(loss, len(labels.order)).max())
+    largest = largest_loss(loss, len(labels.order))
     if limits == "hoeffding":
         limit = hoeffding((lower, upper), float(weight.sum()), float(weight @ weight), largest)
     else:

@@ -5,10 +5,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import refuse_many_classes
 from rankwise._types import Floats
 from rankwise.labels import Labels
 from rankwise.labels._encoded import nearest_codes
 from rankwise.metrics._compare import compare
+from rankwise.metrics._ordinal import MOST_OF_A_TABLE
 
 Counting = Literal["nearest", "shared", "farthest"]
 
@@ -49,6 +51,7 @@ def interval_confusion(
 def confusion_of(labels: Labels, codes: NDArray[np.integer[Any]], weight: Floats, counting: Counting) -> Floats:
     """The matrix of encoded labels that all say something."""
     n_classes = len(labels.order)
+    refuse_many_classes("a confusion matrix", n_classes, MOST_OF_A_TABLE)
     if counting == "shared":
         admitted = labels.admissible()
         share = weight / admitted.sum(axis=1)

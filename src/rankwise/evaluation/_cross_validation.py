@@ -18,10 +18,10 @@ from sklearn.utils import check_random_state
 
 from rankwise._threads import at_most_cores
 from rankwise._types import Places
-from rankwise.base.row_data import row_count
+from rankwise._words import either
+from rankwise.base.row_data import row_count, rows_at
 from rankwise.bounds._checks import integer
 from rankwise.calibration._inner import fitted_to, given_splits, known_classes, rows_and_labels
-from rankwise.calibration._inner import rows_at as rows_at  # the report uses it too
 from rankwise.labels import Labels, check_weights, encode
 from rankwise.labels._folds import deal
 
@@ -122,7 +122,8 @@ class StratifiedIntervalKFold(BaseCrossValidator):
         n = row_count(X)
         _, strata = encode(y, self.classes, n_rows=n, ordered=False).distinct()
         if self.n_splits > n:
-            raise ValueError(f"n_splits must be at most the number of rows, {n}. Got {self.n_splits!r} instead.")
+            name = either("n_splits", "--folds")
+            raise ValueError(f"{name} must be at most the number of rows, {n}. Got {self.n_splits!r} instead.")
         generator = check_random_state(self.random_state) if self.shuffle else None
         for _ in range(self.n_repeats):
             folds = deal(strata, self.n_splits, generator)

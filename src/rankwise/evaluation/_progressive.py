@@ -11,6 +11,7 @@ from scipy import sparse
 from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.base.row_data import indexable
+from rankwise.calibration._inner import known_classes
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
 from rankwise.labels._encode import settle_order
 from rankwise.labels._order import as_object_array
@@ -103,7 +104,7 @@ def progressive(
     >>> result.average.shape
     (1000,)
     """
-    judged = _joint_labels(y, truth, classes)
+    judged = _joint_labels(y, truth, _classes_of(model) if classes is None else classes)
     weights = check_weights(sample_weight, len(judged))
     shown = weights if weights.size else None
     declared = judged.classes
@@ -128,6 +129,12 @@ def _running_mean(values: NDArray[Any], weights: NDArray[Any]) -> Floats:
     """Weighted mean of the values up to each place; zero while there is no weight."""
     total = np.cumsum(weights, dtype=np.float64)
     return np.asarray(np.divide(np.cumsum(weights * values), total, out=np.zeros_like(total), where=total > 0))
+
+
+def _classes_of(model: Any) -> Any:
+    """Classes that a model knows, or declares before it has seen a row."""
+    known = getattr(model, "classes_", None)
+    return known_classes(model, prefit=False) if known is None and hasattr(model, "get_params") else known
 
 
 def _joint_labels(y: Any, truth: Any, classes: Any) -> Labels:

@@ -23,7 +23,8 @@ from rankwise._types import Floats
 from rankwise.annotation import Question, QuestionChooser
 from rankwise.annotation._intervals import intervals_around
 from rankwise.annotation._questions import SECONDS
-from rankwise.calibration._inner import rows_and_labels, rows_at
+from rankwise.base.row_data import rows_at
+from rankwise.calibration._inner import rows_and_labels
 from rankwise.evaluation._tradeoff import with_classes
 from rankwise.labels import Labels, encode
 

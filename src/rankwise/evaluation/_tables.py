@@ -1,6 +1,7 @@
 """Comparison of models that are fitted to the same rows and judged on the same rows, in a table."""
 
 import time
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankwise.calibration._inner import fitted_to, known_classes, rows_and_labels, rows_at
+from rankwise.base.row_data import rows_at
+from rankwise.calibration._inner import fitted_to, known_classes, rows_and_labels
 from rankwise.evaluation._cross_validation import splits_of
-from rankwise.labels import Labels, check_weights
+from rankwise.features import LeakageWarning
+from rankwise.features._leakage import warn_of_leakage
+from rankwise.labels import Labels, check_weights, encode
 from rankwise.labels._read import read
 from rankwise.losses import interval_insensitive, interval_pessimistic
 from rankwise.metrics._compare import compare as on_one_scale
@@ -75,15 +79,23 @@ def compare(
         if classes is None and not isinstance(y, Labels):
             declared = (known_classes(model, prefit=False) for model in models.values())
             classes = next((order for order in declared if order is not None), None)
-        return _in_folds(models, *rows_and_labels(X, y, classes), cv, sample_weight)
-    results, labels = [], read(y_test)
+        X, labels = rows_and_labels(X, y, classes)
+        warn_of_leakage(X, labels)
+        with warnings.catch_warnings():  # of every model again
+            warnings.simplefilter("ignore", LeakageWarning)
+            return _in_folds(models, X, labels, cv, sample_weight)
+    judges, results = read(y_test), list[dict[str, Any]]()
     for name, model in models.items():
         start = time.perf_counter()
-        fitted = clone(model).fit(X, y) if sample_weight is None else clone(model).fit(X, y, sample_weight)
+        with warnings.catch_warnings():  # once, below
+            warnings.simplefilter("ignore", LeakageWarning)
+            fitted = clone(model).fit(X, y) if sample_weight is None else clone(model).fit(X, y, sample_weight)
         seconds = time.perf_counter() - start
+        if not results:
+            warn_of_leakage(X, encode(y, fitted.classes_))
         predicted = fitted.predict(X_test)
         judged, codes, weight = on_one_scale(
-            labels, predicted, fitted.classes_ if classes is None else classes, None, "compare"
+            judges, predicted, fitted.classes_ if classes is None else classes, None, "compare"
         )
         results.append({"model": name, **_losses(judged, codes, weight), "fit_seconds": seconds})
     return sorted(results, key=lambda row: row["mae"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise.plots._style import (
+from rankwise._drawing import (
     FAINT,
     FONT,
     INK,

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from rankwise._drawing import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 from rankwise._types import Floats
 from rankwise.base.model import Model
 from rankwise.batch._coded_rows import CodedRows
@@ -28,7 +29,6 @@ from rankwise.explanations._scored_model import Target
 from rankwise.features import TableEncoder
 from rankwise.features.moves import curves
 from rankwise.labels import Labels, check_weights, encode
-from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 from rankwise.solvers.design import Design
 
 _FEWEST = 10  # rows on either side of a threshold that has a regression

@@ -2,9 +2,13 @@
 
 from rankwise._errors import RowError
 from rankwise.features._kinds import ColumnWarning
+from rankwise.features._leakage import LeakageWarning
 from rankwise.features._polynomial import polynomial_features
 from rankwise.features.hidden import HiddenFeatures
 from rankwise.features.scaler import OnlineScaler
 from rankwise.features.table import TableEncoder
 
-__all__ = ["ColumnWarning", "HiddenFeatures", "OnlineScaler", "RowError", "TableEncoder", "polynomial_features"]
+__all__ = [
+    "ColumnWarning", "HiddenFeatures", "LeakageWarning", "OnlineScaler", "RowError", "TableEncoder",
+    "polynomial_features",
+]  # fmt: skip

@@ -13,7 +13,7 @@ from scipy import sparse
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
 from rankwise.labels._encoded import EncodedRows
-from rankwise.labels._order import is_missing, one_line, refuse_unhashable
+from rankwise.labels._order import is_missing, one_line, refuse_unhashable, show
 
 _MISSING = -1
 
@@ -55,7 +55,7 @@ class MultiLabels(EncodedRows):
     def __repr__(self) -> str:
         n, labels = self.shape
         missing = np.count_nonzero(self.codes == _MISSING)
-        return f"MultiLabels({n} rows, {labels} labels, {missing} missing entries; classes {self.classes.tolist()})"
+        return f"MultiLabels({n} rows, {labels} labels, {missing} missing entries; classes {show(self.classes)})"
 
     def take(self, rows: Any) -> MultiLabels:
         """The labels of some rows: a slice, an array of row numbers, or a boolean for every row."""
@@ -68,7 +68,7 @@ class MultiLabels(EncodedRows):
             return self
         if pair.tolist() != self.classes[::-1].tolist():
             raise ValueError(
-                f"the labels are encoded with the classes {self.classes.tolist()}, which must be the classes "
+                f"the labels are encoded with the classes {show(self.classes)}, which must be the classes "
                 f"{pair.tolist()}."
             )
         return MultiLabels(np.where(self.codes == _MISSING, self.codes, np.int8(1) - self.codes), pair, self.names)

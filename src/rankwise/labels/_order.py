@@ -15,7 +15,7 @@ from rankwise._warn import warn_user
 from rankwise._words import either, the_classes
 from rankwise.labels import _lookup
 from rankwise.labels._label_words import folded
-from rankwise.labels._scales import ConflictError, number_of, ranks, strays, text_order
+from rankwise.labels._scales import ScaleConflictError, number_of, ranks, strays, text_order
 
 _SHOWN = 12
 _SHOWN_CHARACTERS = 100
@@ -217,7 +217,7 @@ class ClassOrder:
             if [name for name in told.classes if name in self.index] != values:
                 raise TypeError
             return ClassOrder(told.classes)
-        except (TypeError, ConflictError):
+        except (TypeError, ScaleConflictError):
             raise ValueError(
                 f"label {value!r} cannot be ordered among the classes {show(self.values)}: "
                 f"declare the order with {the_classes()}."

@@ -52,7 +52,7 @@ class TextOrder:
     )
 
 
-class ConflictError(ValueError):
+class ScaleConflictError(ValueError):
     """Leading numbers contradict each other; ``labels`` are the texts."""
 
     def __init__(self, reason: str, labels: list[str]) -> None:
@@ -148,12 +148,14 @@ def _ranked_order(values: list[Any]) -> TextOrder | None:
             if any_tight:
                 return None
             both = f"{_written(number_of[words])} and {_written(number)}"
-            raise ConflictError(f"{name!r} has the words of another number: {words!r} has the numbers {both}", [name])
+            raise ScaleConflictError(
+                f"{name!r} has the words of another number: {words!r} has the numbers {both}", [name]
+            )
         number_of[words] = number
         classes.append(name)
         others += [text for other, texts in by_words.items() if other != words for text in texts]
         if _SECOND.search(words):
-            raise ConflictError(f"{name!r} may be a class of its own or made of others", [name])
+            raise ScaleConflictError(f"{name!r} may be a class of its own or made of others", [name])
     return TextOrder(classes, others=tuple(others), is_certain=not any_tight)
 
 

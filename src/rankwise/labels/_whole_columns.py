@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankwise.labels._grammar import ONE_SCALE, LabelReader
 from rankwise.labels._label_words import plain
 from rankwise.labels._order import ClassOrder, as_text, one_line
-from rankwise.labels._scales import ConflictError, TextOrder, number_of, rank_of, text_order
+from rankwise.labels._scales import ScaleConflictError, TextOrder, number_of, rank_of, text_order
 from rankwise.labels._unreadable import (
     UnreadableLabelsError,
     declare,
@@ -114,7 +114,7 @@ def order_of_labels(read: ReadTexts, groups: NDArray[np.intp], language: str = "
         values[read.top] = None
     try:
         told = text_order(values)
-    except ConflictError as error:
+    except ScaleConflictError as error:
         wrong = [k for k, label in enumerate(labels) if label in error.labels]
         raise unreadable({k: (labels[k], f"{error}: {declare()}") for k in wrong}, groups) from None
     if told is None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankwise._errors import RowError
+from rankwise._errors import RowError, refuse_many_classes
 from rankwise._types import Floats
 from rankwise.labels import Labels
 
@@ -20,6 +20,7 @@ BY_DISTANCE: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "squared": np.square,
 }
 
+_MOST_CLASSES = 4_000
 _CHOICES = ", ".join(repr(name) for name in BY_DISTANCE) + " or a K x K matrix"
 
 
@@ -46,6 +47,7 @@ def loss_matrix(loss: Loss, n_classes: int, *, v_shaped: bool = True) -> Floats:
     if n_classes < 1:
         raise ValueError(f"n_classes must be at least 1. Got {n_classes!r} instead.")
     if isinstance(loss, str):
+        refuse_many_classes("a loss matrix", n_classes, _MOST_CLASSES)
         codes = np.arange(n_classes)
         return by_distance(loss)(codes[:, None] - codes).astype(np.float64)
     try:
@@ -59,6 +61,17 @@ def loss_matrix(loss: Loss, n_classes: int, *, v_shaped: bool = True) -> Floats:
         _check_costs(matrix, "a loss")
         refuse_entries("a loss must not be negative", matrix, matrix < 0)
     return matrix
+
+
+def largest_loss(loss: Loss, n_classes: int) -> float:
+    """Largest entry of a loss matrix.
+
+    >>> largest_loss("squared", 3)
+    4.0
+    """
+    if isinstance(loss, str):
+        return float(by_distance(loss)(np.array(n_classes - 1)))
+    return float(loss_matrix(loss, n_classes).max())
 
 
 def by_distance(name: str) -> Callable[[NDArray[Any]], NDArray[Any]]:

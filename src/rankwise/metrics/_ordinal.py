@@ -5,9 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import refuse_many_classes
 from rankwise._types import Floats
 from rankwise.losses import interval_insensitive
 from rankwise.metrics._compare import compare, mean, needs_order
+
+MOST_OF_A_TABLE = 4_000  # classes of a confusion matrix
 
 
 def mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -127,7 +130,7 @@ def macro_mean_absolute_error(y_true: Any, y_pred: Any, *, classes: Any = None, 
     >>> macro_mean_absolute_error([1, 1, 1, 3], [1, 1, 1, 1], classes=[1, 2, 3])
     1.0
     """
-    return macro_error_of(_table(y_true, y_pred, classes, sample_weight, "macro_mean_absolute_error"))
+    return macro_error_of(*_table(y_true, y_pred, classes, sample_weight, "macro_mean_absolute_error"))
 
 
 def confusion_matrix(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> NDArray[Any]:
@@ -141,7 +144,7 @@ def confusion_matrix(y_true: Any, y_pred: Any, *, classes: Any = None, sample_we
     array([[1, 0],
            [1, 0]])
     """
-    table = _table(y_true, y_pred, classes, sample_weight, "confusion_matrix")
+    table, _ = _table(y_true, y_pred, classes, sample_weight, "confusion_matrix", whole=True)
     return table if sample_weight is not None else table.astype(np.int64)
 
 
@@ -157,7 +160,7 @@ def quadratic_weighted_kappa(y_true: Any, y_pred: Any, *, classes: Any = None, s
     >>> quadratic_weighted_kappa([1, 2, 3], [1, 2, 3])
     1.0
     """
-    return kappa_of(_table(y_true, y_pred, classes, sample_weight, "quadratic_weighted_kappa"))
+    return kappa_of(*_table(y_true, y_pred, classes, sample_weight, "quadratic_weighted_kappa"))
 
 
 def kendall_tau(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -173,7 +176,7 @@ def kendall_tau(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight:
     >>> kendall_tau([1, 2, 3], [3, 2, 1])
     -1.0
     """
-    return tau_of(_table(y_true, y_pred, classes, sample_weight, "kendall_tau"))
+    return tau_of(_table(y_true, y_pred, classes, sample_weight, "kendall_tau")[0])
 
 
 def mean_loss(loss: str, y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, metric: str) -> float:
@@ -182,17 +185,15 @@ def mean_loss(loss: str, y_true: Any, y_pred: Any, classes: Any, sample_weight: 
     return mean(interval_insensitive(labels, codes, loss), weight)
 
 
-def macro_error_of(table: Floats) -> float:
-    """Macro mean absolute error of a confusion matrix."""
-    codes = np.arange(table.shape[0])
+def macro_error_of(table: Floats, codes: NDArray[np.integer[Any]]) -> float:
+    """Macro mean absolute error of a confusion matrix of some classes."""
     at_stake, lost = table.sum(axis=1), (np.abs(codes[:, None] - codes) * table).sum(axis=1)
     occurs = at_stake > 0
     return float(np.mean(lost[occurs] / at_stake[occurs]))
 
 
-def kappa_of(table: Floats) -> float:
-    """Quadratic weighted kappa of a confusion matrix."""
-    codes = np.arange(table.shape[0])
+def kappa_of(table: Floats, codes: NDArray[np.integer[Any]]) -> float:
+    """Quadratic weighted kappa of a confusion matrix of some classes."""
     squared = (codes[:, None] - codes) ** 2
     by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     expected = float((squared * by_chance).sum())
@@ -208,12 +209,18 @@ def tau_of(table: Floats) -> float:
     return float(np.clip((concordant - discordant) / np.sqrt(untied[0] * untied[1]), -1.0, 1.0))
 
 
-def _table(y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, metric: str) -> Floats:
+def _table(
+    y_true: Any, y_pred: Any, classes: Any, sample_weight: Any, metric: str, *, whole: bool = False
+) -> tuple[Floats, NDArray[np.integer[Any]]]:
+    """Confusion matrix and the codes of its classes: all, or of very many only those that occur."""
     labels, codes, weight = compare(y_true, y_pred, classes, sample_weight, metric, needs_exact=True)
-    n_classes = len(labels.order)
-    cells = labels.lower.astype(np.int64) * n_classes + codes
-    table = np.bincount(cells, weight, n_classes * n_classes)
-    return np.asarray(table, dtype=np.float64).reshape(n_classes, n_classes)
+    used, both = np.arange(len(labels.order)), np.concatenate([labels.lower.astype(np.int64), codes])
+    if used.size > MOST_OF_A_TABLE and not whole:
+        used, both = np.unique(both, return_inverse=True)
+    refuse_many_classes(metric, used.size, MOST_OF_A_TABLE)
+    true, predicted = np.split(both, 2)
+    table = np.bincount(true * used.size + predicted, weight, used.size**2)
+    return np.asarray(table, dtype=np.float64).reshape(used.size, used.size), used
 
 
 def _pairs_above(table: Floats) -> float:

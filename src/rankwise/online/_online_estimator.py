@@ -31,6 +31,7 @@ from rankwise.labels import (
     is_missing,
     require_support,
 )
+from rankwise.labels._order import show
 from rankwise.labels._whole_columns import has_denominator
 from rankwise.online._model import OnlineModel
 
@@ -153,7 +154,7 @@ class OnlineEstimator(OnlineModel):
         known = declared[0] if first else self._order
         for other in declared:
             if other != known:
-                raise ValueError(f"classes={other.values.tolist()} is not the same as before: {known.values.tolist()}.")
+                raise ValueError(f"classes={show(other.values)} is not the same as before: {show(known.values)}.")
         self._classes_read = self.classes
         return known
 
@@ -327,6 +328,8 @@ class OnlineEstimator(OnlineModel):
                 return
             if not 0.0 <= w < np.inf:
                 raise ValueError(f"a weight must be a finite number >= 0. Got {w!r} instead.")
+            if known["classes"] is not self._classes_read:
+                self._known_order(None, y, first=False)  # refuses other classes than those of before
             labels, order = self._read_example(y)
             row, new_names = known["_features"].row(x, learning=True)
             weight = UNIT_WEIGHTS if w == 1.0 else np.array([w], dtype=np.float64)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import refuse_many_classes
 from rankwise._sklearn import Interval, StrOptions
 from rankwise._types import Floats
 from rankwise.base.probabilities import DECISIONS
@@ -29,6 +30,7 @@ from rankwise.online._threshold_models import LinearScoreEstimator, scores_of_ro
 
 #: Most features with a full covariance.
 MAX_FULL = 256
+_MOST_CLASSES = 4_000  # a row takes time and memory for every pair of them
 _VARIANCE_OF_LEVEL, _VARIANCE_OF_LOG_GAP = 10.0, 1.0  # of the thresholds, before any row
 _NEW_GAP = 0.05  # width of a class that joins between two others
 
@@ -130,6 +132,7 @@ class OnlineCumulativeLink(LinkModel, LinearScoreEstimator):
         tt[:1, :1] = _VARIANCE_OF_LEVEL
 
     def _set_order(self, order: ClassOrder) -> None:
+        refuse_many_classes(type(self).__name__, len(order), _MOST_CLASSES)
         self._check_decision(len(order))
         super()._set_order(order)
 

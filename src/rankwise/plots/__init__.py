@@ -4,12 +4,12 @@ Ordered things get colours from an ordered map that is safe for colour-blind rea
 and Ito. Nothing here changes matplotlib's global settings or opens a window.
 """
 
+from rankwise._drawing import ordered_colors
 from rankwise.plots._annotation_display import AnnotationDisplay
 from rankwise.plots._confusion_display import ConfusionDisplay
 from rankwise.plots._probability_displays import DistributionDisplay, ReliabilityDisplay, SetSizeDisplay
 from rankwise.plots._progressive_display import ProgressiveDisplay
 from rankwise.plots._ranking_display import RankingDisplay
-from rankwise.plots._style import ordered_colors
 from rankwise.plots._threshold_display import ThresholdDisplay
 from rankwise.plots._weights_display import WeightsDisplay
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from rankwise._drawing import INK, SMALL, axes, curve_frame, loss_name, ordered_colors
 from rankwise.evaluation import Annotated, annotation_tradeoff, error_range
 from rankwise.losses import Loss
-from rankwise.plots._style import INK, SMALL, axes, curve_frame, loss_name, ordered_colors
 
 Axis = Literal["portion", "width", "cost"]
 

@@ -6,13 +6,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._drawing import FAINT, INK, SMALL, axes, plain, quiet_frame, ticks
 from rankwise._types import Floats
 from rankwise.base.model import Model
 from rankwise.evaluation import interval_confusion
 from rankwise.evaluation._confusion import Counting
 from rankwise.labels import encode
 from rankwise.metrics._compare import common_order
-from rankwise.plots._style import FAINT, INK, SMALL, axes, plain, quiet_frame, ticks
 
 _COUNTED = {
     "nearest": "partial ones as the class nearest to the prediction",

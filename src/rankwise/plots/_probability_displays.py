@@ -6,11 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise._types import Floats
-from rankwise.base.model import Model
-from rankwise.labels import encode
-from rankwise.metrics import Reliability, reliability, set_coverage
-from rankwise.plots._style import (
+from rankwise._drawing import (
     ALARM,
     FAINT,
     INK,
@@ -23,6 +19,10 @@ from rankwise.plots._style import (
     plain,
     ticks,
 )
+from rankwise._types import Floats
+from rankwise.base.model import Model
+from rankwise.labels import encode
+from rankwise.metrics import Reliability, reliability, set_coverage
 
 _LEGEND_UP_TO = 10  # events
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from sklearn.base import clone
 
+from rankwise._drawing import OKABE_ITO, SMALL, axes, curve_frame, loss_name, ordered_colors, plain
 from rankwise._types import Floats
 from rankwise.evaluation import Progress, progressive
 from rankwise.labels import encode
 from rankwise.losses import interval_insensitive
-from rankwise.plots._style import OKABE_ITO, SMALL, axes, curve_frame, loss_name, ordered_colors, plain
 
 _DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))  # where there are more models than colours
 

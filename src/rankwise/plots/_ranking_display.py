@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._drawing import FAINT, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame
 from rankwise.base.model import Model
 from rankwise.labels import encode_rankings
-from rankwise.plots._style import FAINT, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame
 
 Flags = NDArray[np.bool_]
 

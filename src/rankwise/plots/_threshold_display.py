@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._drawing import ALARM, FONT, INK, QUIET, SMALL, axes, ordered_colors, plain, quiet_frame
 from rankwise._types import Floats
 from rankwise.base.model import Model
 from rankwise.decisions import ranks
 from rankwise.labels import Labels, encode
 from rankwise.plots._score_axis import densities, evenly_spread, score_limits
-from rankwise.plots._style import ALARM, FONT, INK, QUIET, SMALL, axes, ordered_colors, plain, quiet_frame
 
 _GRID = 512
 _FIRST_BAR, _BAR_STEP = 0.1, 0.055  # below the densities, whose peak is at 1

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._drawing import INK, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame, ticks
 from rankwise._types import Floats
 from rankwise.base.model import Model
-from rankwise.plots._style import INK, OKABE_ITO, QUIET, SMALL, axes, plain, quiet_frame, ticks
 
 
 def largest(weights: Floats, top: int) -> tuple[NDArray[np.intp], Floats]:

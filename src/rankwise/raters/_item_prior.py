@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from rankwise._types import Floats
-from rankwise.base.row_data import row_count
+from rankwise.base.row_data import row_count, rows_at
 from rankwise.batch import CumulativeLink
-from rankwise.calibration._inner import rows_at
 from rankwise.labels import ClassOrder, Labels
 from rankwise.raters._em import Parameters
 

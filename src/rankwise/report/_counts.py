@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import refuse_many_classes
 from rankwise._types import Floats
 from rankwise.base.model import Predictions
 from rankwise.evaluation._confusion import Counting, confusion_of, farthest_codes
@@ -22,6 +23,7 @@ from rankwise.labels._encoded import nearest_codes
 Codes = NDArray[np.integer[Any]]
 
 KINDS = ("exact", "interval", "candidates", "missing")
+_MOST_CLASSES = 2_000  # nine numbers are kept for every pair of them
 COUNTINGS: tuple[Counting, ...] = ("nearest", "shared", "farthest")
 
 
@@ -128,6 +130,7 @@ class RowCounts:
     """
 
     def __init__(self, n_classes: int, sample_size: int, random_state: int) -> None:
+        refuse_many_classes("a report", n_classes, _MOST_CLASSES)
         self.n_classes = k = n_classes
         self.n_rows = self.n_weightless = 0
         self.weighted = False

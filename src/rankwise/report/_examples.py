@@ -9,7 +9,7 @@ from scipy import sparse
 
 from rankwise._extras import require
 from rankwise.base.model import Model
-from rankwise.evaluation._cross_validation import rows_at
+from rankwise.base.row_data import rows_at
 from rankwise.explanations import explain
 from rankwise.features._arrow import as_table
 from rankwise.labels import Labels

@@ -97,7 +97,8 @@ def _of_tables(cells: Cells, k: int, bootstrap: Bootstrap) -> list[Measure]:
     def values(weights: Floats) -> list[float]:
         table = np.zeros(k * k)
         table[used] = weights
-        return [of(table.reshape(k, k)) for of in (macro_error_of, kappa_of, tau_of)]
+        square, codes = table.reshape(k, k), np.arange(k)
+        return [macro_error_of(square, codes), kappa_of(square, codes), tau_of(square)]
 
     resampled = np.array([values(weights) for block in _resample(cells, bootstrap) for weights in block])
     return [

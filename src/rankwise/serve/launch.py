@@ -10,6 +10,7 @@ from pathlib import Path
 from rankwise.serve.app import Application
 from rankwise.serve.gate import is_loopback
 from rankwise.serve.limits import Limits
+from rankwise.serve.row_model import model_content
 from rankwise.serve.server import Address, run
 from rankwise.serve.service import Service
 from rankwise.serve.store import Store, StoreError
@@ -38,8 +39,9 @@ def open_services(
     services: dict[str, Service] = {}
     with ExitStack() as opened:
         for name, (model, path) in models.items():
+            content = None if model is None else model_content(model, path)
             store = opened.enter_context(Store(path, write=True, accept_loss=accept_loss))
-            services[name] = Service(name, store, None if model is None else model.read_bytes(), settings)
+            services[name] = Service(name, store, content, settings)
             opened.callback(services[name].stop)
         opened.pop_all()  # they stay open
     return services

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
@@ -24,6 +24,7 @@ import msgspec
 from rankwise._files import replacing
 from rankwise.serve import schema
 from rankwise.serve._opening import Acknowledged, connect, with_new_first_page
+from rankwise.serve._pages import leaf_rows
 from rankwise.serve.log_chain import GENESIS, Walk, fingerprint, link
 from rankwise.serve.store import StoreError
 
@@ -31,6 +32,11 @@ _CHUNK = 2000  # lines that are read at a time
 _SMALLEST = 20  # bytes that an event takes at least: a place that the file has no room for is a damaged number
 _PLAIN = {"remembered": ("number", "id", "features"), "requests": ("key", "digest", "at"),
           "challengers": ("number", "at", "root", "trained_to", "report", "state")}  # fmt: skip
+#: What is JSON in a line that has no digest.
+_JSON: dict[str, Callable[[list[Any]], tuple[Any, ...]]] = {
+    "versions": lambda line: (line[4], line[6]),
+    "snapshots": lambda line: (line[5],),
+}
 _OF_THE_FILE = ("name", "opened", "probe", "accepted", schema.CHAIN_BEGINS)
 _INSERT = f"INSERT OR IGNORE INTO log ({schema.EVENT}, digest) VALUES ({'?, ' * 10}?)"
 
@@ -91,6 +97,8 @@ class _Source:
     """A damaged store, line by line; ``file`` is the file that is read, the store itself or a mended copy."""
 
     def __init__(self, path: Path, file: Path, opened: ExitStack) -> None:
+        self._file, self._scanned = file, dict[int, tuple[Any, ...]]()
+        self._is_torn = False  # whether a part of the log cannot be reached
         self.connection = connect(file, False, opened)
         opened.callback(self.connection.close)
         (application,) = self.connection.execute("PRAGMA application_id").fetchone()
@@ -110,6 +118,9 @@ class _Source:
                 self.unreadable.append(f"log, events {self.last + 1} to {known.seq}")
             else:
                 self.last = known.seq
+        found = {event[0] for _, *event in self.events()}
+        if self._is_torn:
+            self._scan(set(range(1, self.last + 1)) - found)
         self.begins, self.digest = self._chain_begins()
         self.is_prefix_sound = True
 
@@ -159,6 +170,8 @@ class _Source:
                     ranges += [(middle + 1, high), (low, middle)]
                 elif table != "log":
                     self.unreadable.append(f"{table}, line {low}")
+                else:
+                    self._is_torn = True
                 continue
             yield from found
             if len(found) == _CHUNK:
@@ -167,8 +180,22 @@ class _Source:
     def events(self) -> Iterator[tuple[Any, ...]]:
         """Digest and fields of all events that can be read."""
         columns = schema.EVENT if self.has_chain else schema.EVENT.replace("actor", "NULL")
-        for _, digest, *event in self.lines("log", (schema.DIGEST if self.has_chain else "NULL", columns)):
+        rest = sorted(self._scanned, reverse=True)
+        for seq, digest, *event in self.lines("log", (schema.DIGEST if self.has_chain else "NULL", columns)):
+            while rest and rest[-1] < seq:
+                yield self._scanned[rest.pop()]
             yield digest, *event
+        while rest:
+            yield self._scanned[rest.pop()]
+
+    def _scan(self, wanted: set[int]) -> None:
+        """Look for events in all pages of the file, where no tree leads to them any more."""
+        for seq, values in leaf_rows(self._file, range(9, 12)):
+            _, id, at, kind, target, label, weight, features, context, actor, digest = (*values, None, None)[:11]
+            if seq in wanted and values[0] is None and isinstance(kind, str) and isinstance(at, (int, float)):
+                weight = float(weight) if isinstance(weight, int) else weight  # whole numbers are kept as such
+                event = (seq, id, float(at), kind, target, label, weight, features, context, actor)
+                self._scanned.setdefault(seq, (digest, *event))
 
     def compared(self) -> RepairReport:
         """What is lost or changed among the events."""
@@ -181,7 +208,8 @@ class _Source:
                 self._end_of_prefix(walk, lost)
                 walk = Walk(self.digest)
             has_digest = digest is not None
-            if seq > self.begins and not has_digest and self.has_chain:  # it came into the file from outside
+            is_foreign = seq > self.begins and self.has_chain  # an event without a digest that came from outside
+            if not has_digest and (is_foreign or not _can_be_learnt(event)):
                 report.changed.append((seq, event[1]))
                 lost += range(before + 1, seq)
                 before = seq
@@ -220,7 +248,8 @@ class _Source:
         """Lines that match their digests."""
         columns = schema.SEALED[table]
         for rowid, *line, digest in self.lines(table, (*columns, "digest" if self.has_chain else "NULL")):
-            if self.has_chain and digest != fingerprint(*line):
+            is_right = digest == fingerprint(*line) if self.has_chain else all(map(_is_json, _JSON[table](line)))
+            if not is_right:
                 self.unreadable.append(f"{table}, line {rowid}")
             else:
                 yield tuple(line)
@@ -232,6 +261,24 @@ class _Source:
                 yield digest, content
             else:
                 self.unreadable.append(f"models, line {rowid}")
+
+
+def _can_be_learnt(event: list[Any]) -> bool:
+    """Whether an event without a digest is what a store writes, as far as that can be said."""
+    _, id, at, kind, target, label, weight, features, context, _ = event
+    if kind == "feedback" and not (isinstance(label, str) and isinstance(weight, float) and _is_json(features)):
+        return False
+    if kind == "correction" and not (isinstance(label, str) and isinstance(target, int)):
+        return False
+    return isinstance(id, str) and isinstance(at, float) and (context is None or _is_json(context))
+
+
+def _is_json(text: Any) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, TypeError):
+        return False
+    return True
 
 
 class _Copy:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
-from inspect import signature
 from itertools import chain
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,11 @@ from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise._types import Floats
+from rankwise.base.model import Model, layer_of
 from rankwise.features._arrow import load_pyarrow, text_of, written_number
 from rankwise.features._number_rows import NumberRows
 from rankwise.labels import Labels, declared_order, encode, require_support
-from rankwise.persistence import ModelFileError
+from rankwise.persistence import ModelFileError, load
 from rankwise.table_model import TableModel, table_encoder
 
 Values = Mapping[str, Any]
@@ -34,6 +35,13 @@ _PLAIN = {float, int, bool, type(None)}
 _NUMBERS = _PLAIN - {bool}
 _NOT_FILLED = ("refuse", "keep")  # what an encoder may do with missing values that takes more than a kernel
 _MOST_LABELS = 10_000  # distinct texts of labels that are kept
+
+
+def model_content(model: Path, store: Path) -> bytes:
+    """Content of a model file; for a new store it is checked first, so that a damaged one leaves no store behind."""
+    if not store.exists():
+        RowModel(load(model))
+    return model.read_bytes()
 
 
 @dataclass(frozen=True)
@@ -54,26 +62,23 @@ class RowModel:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        inner = model
-        while not isinstance(inner, TableModel) and hasattr(inner, "estimator_"):
-            inner = inner.estimator_
-        encoder: Any = inner.encoder_ if isinstance(inner, TableModel) else None
+        table = next((layer for layer in Model.of(model).layers if isinstance(layer, TableModel)), None)
+        encoder: Any = None if table is None else table.encoder_
         #: What predicts and learns from encoded rows.
         self.estimator = model.estimator_ if isinstance(model, TableModel) else model
-        if not hasattr(model, "predict") or not hasattr(self.estimator, "classes_"):
+        self.opened = Model(model, self.estimator)
+        self.estimator_name = self.opened.name
+        if not self.opened.can("predict", "classes_"):
             raise ModelFileError(f"a {type(model).__name__} gives rows no class: it cannot be served.")
-        if getattr(self.estimator, "label_kinds", None) is None and not hasattr(self.estimator, "estimator_"):
-            raise ModelFileError(f"a {type(self.estimator).__name__} does not learn ordered classes: cannot serve it.")
-        self.order = declared_order(self.estimator.classes_)
+        if not self.opened.label_kinds and layer_of(self.estimator) is None:
+            raise ModelFileError(f"a {self.estimator_name} does not learn ordered classes: cannot serve it.")
+        self.order = declared_order(self.opened.classes)
         self.classes: list[Any] = self.order.values.tolist()
-        self.learns = hasattr(self.estimator, "partial_fit")
-        self.estimator_name = type(self.estimator).__name__
+        self.learns = self.opened.can("partial_fit")
         self._labels: dict[str, Labels] = {}
         if encoder is None:
-            names = getattr(self.estimator, "feature_names_in_", None)
-            self._is_named = names is not None
-            width = int(self.estimator.n_features_in_)
-            self.columns = [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
+            self._is_named = self.opened.can("feature_names_in_")
+            self.columns = self.opened.feature_names()
             self.kinds = dict.fromkeys(self.columns, "number")
             self._decimals = dict.fromkeys(self.columns, ".")
             # Names are checked by scikit-learn: rows of an estimator that has some must bring theirs.
@@ -100,8 +105,6 @@ class RowModel:
         self._number_columns = [name for name in self.columns if self.kinds[name] == "number"]
         getter = itemgetter(*self.columns) if len(self.columns) > 1 else None
         self._values = getter or (lambda row: (row[self.columns[0]],))
-        interval = getattr(self.estimator, "predict_interval", None)
-        self._takes_level = interval is not None and "level" in signature(interval).parameters
 
     def _takes_numbers(self, encoder: Any) -> bool:
         """Whether an encoder only fills, scales and bends numbers, which takes no table."""
@@ -263,7 +266,7 @@ class RowModel:
     def _read(self, text: str, row: int) -> Labels:
         try:
             label = encode([text], self.order)
-            require_support(label, self.estimator_name, getattr(self.estimator, "label_kinds", ("exact", "interval")))
+            require_support(label, self.estimator_name, self.opened.label_kinds or ("exact", "interval"))
         except RowError as error:
             raise RowError(error.reason, row, "label") from None
         except ValueError as error:
@@ -276,22 +279,19 @@ class RowModel:
         """Class of every row, with probabilities and interval if the model has them."""
         estimator = self.estimator
         classes = np.asarray(estimator.predict(encoded))
-        probabilities = estimator.predict_proba(encoded) if hasattr(estimator, "predict_proba") else None
+        probabilities = estimator.predict_proba(encoded) if self.opened.can("predict_proba") else None
         return RowAnswers(classes, probabilities, self.intervals(encoded, level))
 
     def intervals(self, encoded: Any, level: float = 0.9) -> NDArray[Any] | None:
         """Lowest and highest class of each row's interval; None if the model has none."""
-        if not hasattr(self.estimator, "predict_interval"):
-            return None
-        options = {"level": level} if self._takes_level else {}
-        return np.asarray(self.estimator.predict_interval(encoded, **options))
+        return self.opened.intervals(encoded, level) if self.opened.can("predict_interval") else None
 
     def learn(self, encoded: Any, labels: Labels, weight: Floats) -> NDArray[Any]:
         """Learn from rows in their order; return the classes predicted before each was learnt."""
         estimator = self.estimator
         if not self.learns:
             return np.asarray(estimator.predict(encoded))
-        if hasattr(estimator, "progressive_predict"):
+        if self.opened.can("progressive_predict"):
             return np.asarray(estimator.progressive_predict(encoded, labels, sample_weight=weight))
         predicted = np.asarray(estimator.predict(encoded))
         estimator.partial_fit(encoded, labels, sample_weight=weight)

@@ -321,7 +321,7 @@ class Service:
         model = replica.rows
         with replica.lock:
             progress = replica.progress.facts()
-            thresholds = getattr(model.estimator, "thresholds_", None)
+            thresholds = model.opened.learnt("thresholds_")
         return {
             "name": self.name,
             "estimator": model.estimator_name,
@@ -329,7 +329,7 @@ class Service:
             "classes": model.classes,
             "columns": model.kinds,
             "learns": model.learns,
-            "probabilities": hasattr(model.estimator, "predict_proba"),
+            "probabilities": model.opened.can("predict_proba"),
             "thresholds": None if thresholds is None else np.asarray(thresholds).tolist(),
             "progress": progress,
             "correcting": replica.stale,

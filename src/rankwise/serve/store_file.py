@@ -88,10 +88,12 @@ class StoreFile:
                 raise StoreError(f"{self.path} cannot be written: {error.strerror}.") from None
         elif not self.path.is_file():
             raise StoreError(f"no store at {self.path}.")
-        with ExitStack() as opened:
+        with ExitStack() as opened, ExitStack() as refused:
             if self.lock is not None:
                 opened.callback(self.lock.release)
                 acknowledged = Acknowledged.read(self.lock.read())
+                if acknowledged is None:
+                    refused.callback(self.lock.remove)  # it says nothing
                 if not self.path.exists() or not self.path.stat().st_size:
                     self._require_new(acknowledged)
             try:
@@ -109,6 +111,7 @@ class StoreFile:
                     self._mark(self.last, self.head)
             except sqlite3.DatabaseError as error:
                 raise self.damage(error, "cannot be opened as a store") from None
+            refused.pop_all()
             self._opened = opened.pop_all()  # it stays open
 
     def close(self) -> None:

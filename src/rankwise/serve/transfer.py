@@ -15,7 +15,7 @@ from rankwise.io._table import warn_of_sheet
 from rankwise.persistence import save
 from rankwise.serve.engine import Engine
 from rankwise.serve.replica import built, latest
-from rankwise.serve.row_model import RowModel
+from rankwise.serve.row_model import RowModel, model_content
 from rankwise.serve.store import Store, StoreError
 
 #: Columns of an exported log before the features.
@@ -83,9 +83,10 @@ def import_log(table: Path, model: Path, path: Path, *, accept_loss: bool = Fals
     warn_of_sheet(rows)
     if "label" not in rows.schema.names:
         raise StoreError(f"{table} has no column 'label'.")
+    content = model_content(model, path)
     with (
         Store(path, write=True, accept_loss=accept_loss) as store,
-        Engine(store, model.read_bytes()) as engine,
+        Engine(store, content) as engine,
     ):
         before = store.last
         for batch in rows.batches():

@@ -23,6 +23,7 @@ from rankwise._masks import unmasked
 from rankwise._types import Floats, Ints
 from rankwise.base.row_data import first_non_finite, row_entries
 from rankwise.labels import ClassOrder, Labels, check_weights, declared_order, encode
+from rankwise.labels._order import show
 from rankwise.losses import loss_matrix
 from rankwise.losses._target import check_shape, refuse_entries
 from rankwise.structured.max_sum import chain_parents
@@ -145,7 +146,7 @@ def stream_order(given: Sequence[Any], known: ClassOrder | None) -> ClassOrder:
     order = declared[0] if known is None else known
     for other in declared:
         if other != order:
-            raise ValueError(f"classes={other.values.tolist()} is not the same as before: {order.values.tolist()}.")
+            raise ValueError(f"classes={show(other.values)} is not the same as before: {show(order.values)}.")
     return order
 
 

@@ -25,12 +25,14 @@ def info(model: Model, json: AsJSON = False) -> None:
 
 def describe(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
     """Facts about a model, as plain values."""
+    from rankwise.base.model import Model as Opened
     from rankwise.table_model import table_encoder
 
-    estimator, encoder = getattr(model, "estimator_", model), getattr(model, "encoder_", None)
-    learnt = estimator.to_plain() if hasattr(estimator, "to_plain") else {}
-    facts: dict[str, Any] = {"estimator": type(estimator).__name__}
-    if hasattr(estimator, "classes_"):
+    opened = Opened.of(model)
+    estimator, encoder = opened.final, opened.before
+    learnt = estimator.to_plain() if opened.can("to_plain") else {}
+    facts: dict[str, Any] = {"estimator": opened.name}
+    if opened.can("classes_"):
         facts["classes"] = estimator.classes_.tolist()
     if encoder is not None:
         reads = table_encoder(encoder) or encoder
@@ -39,10 +41,10 @@ def describe(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
         facts["encoder"] = {k: v for k, v in reads.get_params(deep=False).items() if k != "kinds"}
         if reads is not encoder:
             facts["encoder"]["then"] = [repr(step) for _, step in encoder.steps[1:]]
-    facts["features"] = learnt.get("features", getattr(estimator, "n_features_in_", None))
+    facts["features"] = learnt.get("features", opened.learnt("n_features_in_"))
     facts["parameters"] = estimator.get_params(deep=False)
     learnt_facts = {"updates": "n_updates_", "objective": "objective_", "gap": "gap_", "thresholds": "thresholds_"}
-    facts |= {name: getattr(estimator, of) for name, of in learnt_facts.items() if hasattr(estimator, of)}
+    facts |= {name: opened.learnt(of) for name, of in learnt_facts.items() if opened.can(of)}
     arrays = learnt.get("state", {}) | {name: learnt.get(name) for name in ("weights", "offsets")}
     facts["arrays"] = {name: list(array.shape) for name, array in arrays.items() if hasattr(array, "shape")}
     if "learnt_rows" in notes:  # thousands of digests
