@@ -113,9 +113,9 @@ def damage_pages(sound, folder, pages, noise):
 def test_damaged_pages(sound, tmp_path):
     n_pages = sound[0].stat().st_size // _PAGE
     noise = random.Random(0)
-    pages = [0, 1, n_pages // 2, n_pages - 1, *noise.sample(range(n_pages), 6)]
+    pages = [0, 1, n_pages // 2, n_pages - 1, *noise.sample(range(n_pages), 2)]
     saved = damage_pages(sound, tmp_path, pages, noise)
-    assert sum(n is not None and n > 300 for n in saved) > 30
+    assert sum(n is not None and n > 300 for n in saved) == len(saved)
 
 
 @pytest.mark.attack
