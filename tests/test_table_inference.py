@@ -181,3 +181,13 @@ def test_what_is_not_identified_is_named_by_its_levels(data):
         model = _fitted(again, y)
     with pytest.raises(ValueError, match="'twice' follows from the others, so there is nothing to test"):
         model.likelihood_ratio_test(again, y, without="twice")
+
+
+def test_a_model_from_a_file_and_rows_of_other_libraries(data, tmp_path):
+    table, y = data
+    polars = pytest.importorskip("polars")
+    model = _fitted(table, y)
+    rw.save(model, tmp_path / "model.rankwise")
+    expected = model.inference(table, y)
+    assert rw.load(tmp_path / "model.rankwise").inference(table, y).equals(expected)
+    assert model.inference(polars.from_pandas(table), y).equals(expected)
