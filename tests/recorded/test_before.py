@@ -37,8 +37,6 @@ def models():
 
 @pytest.mark.parametrize("name", _names("models.zip"))
 def test_models_say_what_they_said(name, models, tmp_path):
-    if "trees" in name or name in ("BoostedThresholds.rankwise", "AutoOrdinal.rankwise"):
-        pytest.importorskip("lightgbm")
     from tests.recorded.models_of_before import answers
 
     before, contents = models

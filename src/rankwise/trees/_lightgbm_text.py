@@ -4,15 +4,16 @@ Of a text that may have been forged, :meth:`rankwise.trees.arrays.Trees.from_pla
 """
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankwise.trees._walk import BY_SET, MISSING_LEFT
 from rankwise.trees.arrays import Trees
 
-_CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of a decision; the next two say what is missing
-_MISSING, _NOTHING_IS, _NAN_IS = 12, 0, 8  # 4, zero, is not used here
+_CATEGORICAL, _DEFAULT_LEFT, _ZERO_IS_MISSING, _NAN_IS_MISSING = 1, 2, 4, 8  # bits of a decision
 _END = "end of trees\n"
 
 
@@ -22,50 +23,49 @@ def trees_of_text(text: str, n_features: int) -> Trees:
     header, *blocks = begun.split("\nTree=")
     if not end or not blocks or "average_output" in header or f"\nmax_feature_idx={n_features - 1}\n" not in header:
         raise ValueError("this is no text of trees with these columns")
-    found = []
-    for number, block in enumerate(blocks):
-        try:
-            found.append(_tree(dict(line.split("=", 1) for line in block.split("\n") if "=" in line)))
-        except KeyError as error:
-            raise ValueError(f"tree {number}: the line {error} is missing") from None
-        except (ValueError, OverflowError) as error:
-            raise ValueError(f"tree {number}: {error}") from None
-    return Trees.joined(found)
-
-
-def _tree(lines: dict[str, str]) -> Trees:
-    def numbers(key: str, count: int | None, kind: Callable[[str], Any], dtype: Any) -> Any:
-        words = lines[key].split()
-        if count is not None and len(words) != count:
-            raise ValueError(f"{key} must be {count} numbers, not {len(words)}")
-        return np.array(list(map(kind, words)), dtype=dtype)
-
-    n = int(numbers("num_leaves", 1, int, np.int32)[0]) - 1
-    if lines["is_linear"] != "0":
-        raise ValueError("leaves must be numbers")
-    threshold = numbers("threshold", n, float, np.float64)
-    decision = numbers("decision_type", n, int, np.uint8)
-    is_missing, by_set = decision & _MISSING, (decision & _CATEGORICAL) > 0
-    if not np.isin(is_missing, (_NOTHING_IS, _NAN_IS)).all():
-        raise ValueError("zero must not stand for a missing value")
+    lines = [dict(line.split("=", 1) for line in block.split("\n") if "=" in line) for block in blocks]
+    n_splits = _numbers(lines, "num_leaves", [1] * len(lines), int, np.int32) - np.int32(1)
+    splits, leaves = n_splits.tolist(), (n_splits + 1).tolist()
+    threshold = _numbers(lines, "threshold", splits, float, np.float64)
+    decision = _numbers(lines, "decision_type", splits, int, np.uint8)
+    if (decision & _ZERO_IS_MISSING).any() or any(tree.get("is_linear") != "0" for tree in lines):
+        raise ValueError("leaves must be numbers, and zero must not stand for a missing value")
+    by_set = (decision & _CATEGORICAL) > 0
     # Where fit saw no NaN, LightGBM takes it for zero.
-    missing_left = np.where(is_missing == _NOTHING_IS, threshold >= 0.0, (decision & _DEFAULT_LEFT) > 0) & ~by_set
-    has_sets = int(lines["num_cat"]) > 0
+    missing_left = np.where(decision & _NAN_IS_MISSING, decision & _DEFAULT_LEFT, threshold >= 0.0).astype(bool)
+    with_sets = [tree for tree in lines if tree.get("num_cat") != "0"]
+    ends = [_numbers([tree], "cat_boundaries", None, int, np.int32)[1:] for tree in with_sets]
+    n_words = np.cumsum([0, *(int(of_tree[-1]) if of_tree.size else 0 for of_tree in ends)])
+    set_ends = [of_tree + before for of_tree, before in zip(ends, n_words[:-1], strict=True)]
     # A single leaf has no count in some versions, and counts of several machines are estimates.
-    count = numbers("leaf_count", n + 1, int, np.int32) if n else np.ones(1, dtype=np.int32)
+    counted = [{"leaf_count": "1", **tree} if n else {"leaf_count": "1"} for tree, n in zip(lines, splits, strict=True)]
     return Trees(
-        n_splits=np.array([n], dtype=np.int32),
-        feature=numbers("split_feature", n, int, np.int32),
-        threshold=threshold,
-        rule=(BY_SET * by_set + MISSING_LEFT * missing_left).astype(np.uint8),
-        left=numbers("left_child", n, int, np.int32),
-        right=numbers("right_child", n, int, np.int32),
-        gain=numbers("split_gain", n, float, np.float32),
-        value=numbers("leaf_value", n + 1, float, np.float64),
-        count=np.maximum(count, 1),
-        set_ends=numbers("cat_boundaries", None, int, np.int32)[1:] if has_sets else np.empty(0, dtype=np.int32),
-        words=numbers("cat_threshold", None, int, np.uint32) if has_sets else np.empty(0, dtype=np.uint32),
+        n_splits=n_splits,
+        feature=_numbers(lines, "split_feature", splits, int, np.int32),
+        threshold=np.where(by_set, np.cumsum(by_set) - 1.0, threshold),
+        rule=(BY_SET * by_set + MISSING_LEFT * (missing_left & ~by_set)).astype(np.uint8),
+        left=_numbers(lines, "left_child", splits, int, np.int32),
+        right=_numbers(lines, "right_child", splits, int, np.int32),
+        gain=_numbers(lines, "split_gain", splits, float, np.float32),
+        value=_numbers(lines, "leaf_value", leaves, float, np.float64),
+        count=np.maximum(_numbers(counted, "leaf_count", leaves, int, np.int32), 1),
+        set_ends=np.concatenate([np.empty(0, dtype=np.int64), *set_ends]).astype(np.int32),
+        words=_numbers(with_sets, "cat_threshold", None, int, np.uint32),
     )
+
+
+def _numbers(
+    lines: list[dict[str, str]], key: str, counts: list[int] | None, kind: Callable[[str], Any], dtype: Any
+) -> NDArray[Any]:
+    """Numbers in the lines of this name of all trees; ``counts`` says how many each must have."""
+    words = [tree.get(key, "").split() for tree in lines]
+    if counts is not None and list(map(len, words)) != counts:
+        tree = next(t for t, (found, count) in enumerate(zip(words, counts, strict=True)) if len(found) != count)
+        raise ValueError(f"tree {tree}: {key} must be {counts[tree]} numbers, not {len(words[tree])}")
+    try:
+        return np.array(list(map(kind, chain.from_iterable(words))), dtype=dtype)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{key}: {error}") from None
 
 
 def text_of_trees(trees: Trees, n_features: int) -> str:
@@ -80,7 +80,7 @@ def text_of_trees(trees: Trees, n_features: int) -> str:
 
 def _lines(tree: Trees) -> dict[str, Any]:
     n, by_set = tree.feature.size, tree.by_set
-    decision = np.where(by_set, _CATEGORICAL, _NAN_IS + _DEFAULT_LEFT * tree.missing_left)
+    decision = np.where(by_set, _CATEGORICAL, _NAN_IS_MISSING + _DEFAULT_LEFT * tree.missing_left)
     lines: dict[str, Any] = {"num_leaves": n + 1, "num_cat": int(by_set.sum())}
     lines |= {"split_feature": tree.feature, "split_gain": tree.gain, "threshold": tree.threshold}
     lines |= {"decision_type": decision, "left_child": tree.left, "right_child": tree.right}
