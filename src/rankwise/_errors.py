@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 
-def refuse_many_classes(what: str, n_classes: int, most: int) -> None:
+def refuse_many_classes(what: str, n_classes: int, most: int, instead: str = "") -> None:
     """Raise if what grows with the square of the number of classes would take too much memory or time."""
     if n_classes > most:
-        raise ValueError(
-            f"{what} takes up to {most:,} classes. Got {n_classes:,}: join neighbouring classes, or use an estimator "
-            f"that takes more, such as PRIL."
-        )
+        other = f", or take {instead}" if instead else ""
+        raise ValueError(f"{what} takes up to {most:,} classes. Got {n_classes:,}: join neighbouring classes{other}.")
 
 
 class RowError(ValueError):

@@ -12,13 +12,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
 from rankwise._masks import unmasked
+from rankwise._sklearn import Classifier
 from rankwise.base.default_parts import DefaultParts
 from rankwise.base.model import Enclosing, Layer, Model
 from rankwise.base.transaction import AllOrNothing, reader
@@ -37,7 +38,7 @@ def if_offered(method: str) -> Any:
     return available_if(lambda self: self._offers(method))
 
 
-class InnerAnswers(ClassifierMixin):
+class InnerAnswers(Classifier):
     """Methods that a model passes on to the estimator inside it."""
 
     def _ask(self, method: str, X: Any, *more: Any) -> Any:

@@ -27,7 +27,7 @@ def test_an_answer_is_in_the_log_before_the_next_item_comes(annotated, tmp_path)
             columns = answers_in(store)
         assert {name: values[0] for name, values in columns.items()} == {
             "item": first["item"], "rater": "ann", "label": "2-4", "seconds": 4.5, "note": "hm", "question": "exact",
-            "control": columns["control"][0], "learnt": "2-4", "id": first["id"], "seq": 1,
+            "control": columns["control"][0], "learnt": "2-4", "kind": "answer", "id": first["id"], "seq": 1,
         }  # fmt: skip
         assert found["question"]["item"] != first["item"]
         assert found["mine"] == {"answers": 1, "minutes": 4.5 / 60}

@@ -198,7 +198,16 @@ class TestApplication:
                 "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: blob:; media-src blob:"
                 in policy
             )
-            for path in ("/annotate.js", "/typing.js", "/annotate.css", "/common.js", "/page.css", "/texts.json"):
+            for path in (
+                "/annotate.js",
+                "/typing.js",
+                "/kept.js",
+                "/agreement.js",
+                "/annotate.css",
+                "/common.js",
+                "/page.css",
+                "/texts.json",
+            ):
                 assert (await client.get(path)).status_code == 200
                 assert f'"{path}"' in page.text + '"/texts.json"'
             for path in ("/healthz", "/readyz", "/metrics", "/v1/model", "/v1/progress"):
@@ -242,7 +251,7 @@ def test_both_languages_say_the_same_things():
     assert used <= set(texts["en"])
     built = (
         "question-",
-        "typed-",
+        "typed",
         "said-",
         "guess-",
         "axis-",
@@ -258,5 +267,9 @@ def test_both_languages_say_the_same_things():
         "done",
         "by-",
         "key",
+        "preparing",
+        "pair-",
+        "decide",
+        "undo-decision",
     )
     assert [key for key in texts["en"] if key not in used and not key.startswith(built)] == []

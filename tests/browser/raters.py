@@ -8,17 +8,21 @@ import subprocess
 import sys
 
 import pytest
+from playwright.sync_api import expect
 
 from rankwise.annotate.export import answers_in
 from rankwise.serve.store import Store
 from tests.serve.killing import free_port
 
+expect.set_options(timeout=60_000)  # a busy machine takes its time
+
 
 class Project:
     """A server of `rankwise annotate` that may be killed and started again."""
 
-    def __init__(self, folder, rows, *options, classes="1..5"):
-        self.folder, self.store, self.port = folder, folder / "labels.sqlite", free_port()
+    def __init__(self, folder, rows, *options, classes="1..5", port=None):
+        folder.mkdir(exist_ok=True)
+        self.folder, self.store, self.port = folder, folder / "labels.sqlite", port or free_port()
         with open(folder / "items.csv", "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
@@ -48,8 +52,8 @@ class Project:
 def project(tmp_path):
     made = []
 
-    def start(rows, *options, **more):
-        made.append(Project(tmp_path, rows, *options, **more).start())
+    def start(rows, *options, folder="", **more):
+        made.append(Project(tmp_path / folder, rows, *options, **more).start())
         return made[-1]
 
     yield start
@@ -63,10 +67,12 @@ def enter(browser):
     """Open the page as a rater, and watch it: it may ask its own server only, and nothing may be thrown."""
     contexts, trouble, fetched, allowed = [], [], [], ["blob:", "data:"]
 
-    def open_page(project, rater="ann", width=1280, height=900, quiet=(), **options):
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
+    def open_page(project, rater="ann", width=1280, height=900, quiet=(), beside=None, script=None, **options):
+        if beside is None:
+            contexts.append(browser.new_context(viewport={"width": width, "height": height}, **options))
+        page = (contexts[-1] if beside is None else beside.context).new_page()
+        if script is not None:
+            page.add_init_script(script)
         watched = lambda text: None if any(word in text for word in quiet) else trouble.append(text)  # noqa: E731
         page.on("console", lambda message: watched(f"console: {message.text}"))
         page.on("pageerror", lambda error: watched(f"error: {error}"))
@@ -75,9 +81,7 @@ def enter(browser):
         allowed.append(project.url)
         page.goto(project.url)
         if rater is not None:
-            page.get_by_label("Name", exact=True).fill(rater)
-            page.keyboard.press("Enter")
-            page.locator("#work, #done").locator("visible=true").first.wait_for()
+            sign_in(page, rater)
         return page
 
     yield open_page
@@ -85,6 +89,14 @@ def enter(browser):
         context.close()
     assert trouble == []
     assert [address for address in fetched if not address.startswith(tuple(allowed))] == []
+
+
+def sign_in(page, rater):
+    page.locator("#name").or_(page.locator("#work, #done")).locator("visible=true").first.wait_for()
+    if page.locator("#name").is_visible():
+        page.get_by_label("Name", exact=True).fill(rater)
+        page.keyboard.press("Enter")
+    page.locator("#work, #done").locator("visible=true").first.wait_for()
 
 
 def rows(n=30):
@@ -97,8 +109,6 @@ def item(page):
 
 def changed(page, before):
     """Wait until another item shows, or none."""
-    from playwright.sync_api import expect
-
     expect(page.locator("#item-title")).not_to_have_text(
         re.compile(rf"(Item|Eintrag) {re.escape(before)}$"), timeout=60_000
     )

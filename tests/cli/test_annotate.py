@@ -87,3 +87,36 @@ def test_labels_are_exported_in_every_format(annotated, tmp_path):  # noqa: F811
     assert said["version"].startswith("1.6")
     assert "OnlineCumulativeLink" in succeed("info", tmp_path / "model.rankwise")
     assert "retraction" in succeed("store", "inspect", store)
+
+
+def test_agreement_is_told_in_lines_and_as_json(annotated, tmp_path):  # noqa: F811
+    from tests.annotate.test_decisions import Judge, two_raters
+
+    async def test(client):
+        lines = (await two_raters(client))["differences"]
+        await Judge(client, "cleo").decide(lines[0], [1])
+        await settled(client.desk)
+        return (await client.get("/v1/agreement")).json()
+
+    given = annotated(test, raters=2, shared=1.0)
+    store = tmp_path / "labels.sqlite"
+    facts = json.loads(succeed("store", "agreement", store, "--json"))
+    assert facts["alpha"] == given["alpha"]
+    assert len(facts["differences"]) == 4
+    said = succeed("store", "agreement", store)
+    assert f"alpha {given['alpha']:.3f}, overlap 0.667, 2 raters" in said
+    assert "12 items, overlap 0.667, alpha " in said
+    assert said.count("; decided by cleo: 2") == 1
+    assert "holds no annotations" in fail(1, "store", "agreement", _store_of_a_service(tmp_path))
+
+
+def _store_of_a_service(folder):
+    from rankwise.annotate.project import new_model
+    from rankwise.persistence import to_bytes
+    from rankwise.serve.service import Service
+    from rankwise.serve.store import Store
+    from tests.annotate.conftest import CLASSES, make_items
+
+    path = folder / "served.sqlite"
+    Service("model", Store(path, write=True), to_bytes(new_model(make_items(), CLASSES))).stop()
+    return path

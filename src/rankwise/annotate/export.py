@@ -15,13 +15,14 @@ from rankwise.serve.replica import latest
 from rankwise.serve.store import Store, StoreError
 
 #: Columns of an exported table, in this order.
-COLUMNS = ("item", "rater", "label", "seconds", "note", "question", "control", "learnt", "id", "seq")
+COLUMNS = ("item", "rater", "label", "seconds", "note", "question", "control", "learnt", "kind", "id", "seq")
 
 
 def answers_in(store: Store) -> dict[str, list[Any]]:
     """Answers that count, in the order in which they were learnt, as columns.
 
-    ``label`` is the rater's label, ``learnt`` the one that the model learnt from; they differ for candidates with gaps.
+    ``label`` is the rater's label, ``learnt`` the one that the model learnt from; they differ for candidates with gaps,
+    and where a decision (``kind``) takes the place of the answers: from these the model learns nothing.
     """
     kept = [{**answer, "label": answer["said"], "learnt": answer["label"]}
             for answer, undone in logged_answers(store) if not undone]  # fmt: skip
@@ -52,7 +53,11 @@ def export_answers(
         classes = latest(store, store.current()).rows.classes
     if format in ANNOTATION_FORMATS:
         return write_answers(
-            {k: columns[k] for k in ("item", "rater", "label", "seconds")}, output, format, classes=classes, items=items
+            {k: columns[k] for k in ("item", "rater", "label", "seconds", "kind")},
+            output,
+            format,
+            classes=classes,
+            items=items,
         )
     types = {"seconds": pa.float64(), "control": pa.bool_(), "seq": pa.int64()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])

@@ -24,7 +24,7 @@ from rankwise.features._arrow import text_of
 from rankwise.features.table import NoColumnsError
 from rankwise.io import TableError, open_table
 from rankwise.io._table import read_columns
-from rankwise.labels import ClassOrder, Labels, declared_order, format_labels
+from rankwise.labels import ClassOrder, Labels, declared_order, encode, format_labels
 from rankwise.online import OnlineCumulativeLink
 from rankwise.persistence import to_bytes
 from rankwise.serve.messages import features_text
@@ -87,11 +87,39 @@ class Scale:
         return order
 
 
+@dataclass
+class LoggedAnswer:
+    """An answer that is in the log."""
+
+    id: str
+    item: int
+    rater: str
+    said: str  # the rater's label
+    label: str  # what the model learns from
+    seconds: float
+    note: str
+    question: str
+    control: bool
+    predicted: int
+    minutes: float = 0.0  # of all raters, up to it
+    labels: int = 0  # answers in the log up to it
+    undone: bool = False
+    kind: str = "answer"  # or "decision", about an item whose raters differ
+
+
 def label_of(admitted: Sequence[int], order: ClassOrder) -> str:
     """Text of the label that admits some codes; none of them, or all, are a missing label."""
     mask: NDArray[np.bool_] = np.zeros((1, len(order)), dtype=bool)
     mask[0, list(admitted)] = True
     return "?" if not mask.any() else str(format_labels(Labels.from_mask(mask, order), order)[0])
+
+
+def learnt_from(said: str, order: ClassOrder, takes_gaps: bool) -> str:
+    """What a model learns from a label: the range around candidates, unless it takes gaps."""
+    labels = encode([said], order)
+    if takes_gaps or labels.is_missing[0]:
+        return said
+    return label_of(range(labels.lower[0], labels.upper[0] + 1), order)
 
 
 def new_model(items: Items, classes: Any, estimator: Any = None) -> TableModel:
@@ -166,12 +194,18 @@ def project_of(store: Store) -> dict[str, Any] | None:
 
 
 def logged_answers(store: Store) -> Iterator[tuple[dict[str, Any], bool]]:
-    """All answers of a project in the order of the log, and whether each was undone.
+    """All answers and decisions of a project in the order of the log, and whether each was undone.
 
-    An answer is a dict: seq, id, label (as it was learnt), item, rater, said, seconds, note, question, control,
-    predicted.
+    An answer is a dict: seq, id, label (as the model learns it), item, rater, said, seconds, note, question, control,
+    predicted, kind ("answer", or "decision" about an item whose raters differ; the model then learns nothing from
+    their answers).
     """
-    undone = {target for (target,) in store.connection.execute("SELECT target FROM log WHERE kind = 'retraction'")}
-    lines = store.connection.execute("SELECT seq, id, label, context FROM log WHERE kind = 'feedback' ORDER BY seq")
+    lines = store.connection.execute(
+        "SELECT seq, id, label, context FROM log WHERE kind = 'feedback' ORDER BY seq"
+    ).fetchall()
+    changes = store.changes(lines[0][0], lines[-1][0], store.newest()) if lines else {}
     for seq, id, label, context in lines:
-        yield {"seq": seq, "id": id, "label": label, **json.loads(context)}, seq in undone
+        change, now, _ = changes.get(seq, ("feedback", label, 1.0))
+        is_undone = change == "retraction"
+        label = label if is_undone else now
+        yield {"seq": seq, "id": id, "label": label, "kind": "answer", **json.loads(context)}, is_undone

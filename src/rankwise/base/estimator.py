@@ -14,13 +14,14 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from rankwise import metrics
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
 from rankwise._masks import unmasked
+from rankwise._sklearn import Classifier
 from rankwise._warn import warn_user
 from rankwise.base.row_data import (
     Rows,
@@ -219,7 +220,7 @@ class _NeedsProbabilities:
         raise _NoProbabilitiesError(owner.__name__, self.name)
 
 
-class OrdinalEstimator(ClassifierMixin, TableEstimator):
+class OrdinalEstimator(Classifier, TableEstimator):
     """Classifier that is scored by the ranks of its classes; it declares which kinds of labels it learns from."""
 
     #: Kinds of label it learns from, see :data:`rankwise.labels.KINDS`.

@@ -165,7 +165,7 @@ class BatchEstimator(OrdinalEstimator):
 
     def _look_at(self, order: ClassOrder, rows: RowSums) -> None:
         """Reject classes and labels, or warn of them, once before all fits to them."""
-        refuse_many_classes(type(self).__name__, len(order), self._most_classes)
+        refuse_many_classes(type(self).__name__, len(order), self._most_classes, "PRIL")
 
     @property
     def _most_classes(self) -> int:

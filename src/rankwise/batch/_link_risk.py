@@ -93,7 +93,7 @@ class LinkRisk(RowRisk):
         self.rows = rows
         self.innermost = InnermostIntervals.of(*rows.mean(_weight_of_codes, n_classes))
         self.n_offsets = self.innermost.n_thresholds
-        refuse_many_classes("the likelihood of thresholds", self.n_offsets + 1, _MOST_CLASSES)
+        refuse_many_classes("the likelihood of thresholds", self.n_offsets + 1, _MOST_CLASSES, "PRIL")
         self.link, self.ends = link, (self.innermost.low_ends(), self.innermost.high_ends())
         self._set_pairs(*rows.mean(_weight_of_pairs, self.n_offsets + 2, *self.ends))
         bounded = np.zeros((self.n_offsets + 2,) * 2, dtype=bool)

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
-from rankwise._sklearn import Interval, StrOptions
+from rankwise._sklearn import Classifier, Interval, StrOptions
 from rankwise._types import Floats, Places
 from rankwise.base.estimator import SavedEstimator
 from rankwise.base.model import Enclosing, Layer
@@ -44,7 +44,7 @@ class Adjusting(Enclosing):
         return Layer(self.estimator_, adjusts=True)
 
 
-class SetModel(Adjusting, ClassifierMixin, SavedEstimator):  # type: ignore[override]
+class SetModel(Adjusting, Classifier, SavedEstimator):  # type: ignore[override]
     """Base of the estimators that add sets to the predictions of another; parameter ``score`` says how sets grow."""
 
     estimator: Any

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise._errors import refuse_many_classes
 from rankwise._kernels.compile import kernel
 from rankwise._types import Floats
 from rankwise.labels import encode
@@ -59,6 +60,9 @@ def _from_the_median(probabilities):
     return scores
 
 
+_MOST_CLASSES = 10_000  # a row takes time for every pair of them
+
+
 def shortest(probabilities: Floats) -> Floats:
     """Scores whose sets are the shortest windows of a given probability.
 
@@ -100,6 +104,8 @@ def class_scores(kind: str, model: Any, X: Any, classes: NDArray[Any]) -> Floats
             f"score={kind!r} needs the probabilities of the classes, and {type(model).__name__} has none: take "
             f"score='distance', or an estimator with predict_proba such as CumulativeLink."
         )
+    if kind == "shortest":
+        refuse_many_classes("score='shortest'", classes.size, _MOST_CLASSES, "another score")
     known = model.predict_proba(X)
     probabilities = np.zeros((len(known), classes.size))
     probabilities[:, encode(model.classes_, classes).lower] = known

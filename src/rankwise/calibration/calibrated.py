@@ -162,7 +162,7 @@ class CalibratedOrdinal(Adjusting, ProbabilityModel):  # type: ignore[override]
         features = self._standardised(scores)
         self.link_ = link.fit(features, labels, sample_weight=weight)
         if self.method == "isotonic":
-            refuse_many_classes("method='isotonic'", len(self.classes_), _MOST_CLASSES)
+            refuse_many_classes("method='isotonic'", len(self.classes_), _MOST_CLASSES, "method='link'")
             self._knots, self._curves = _monotone_curves(self.link_.project(features), labels, weight)
             self._frequencies = _shared(labels, self.link_.predict_proba(features)).T @ weight
             self._frequencies /= self._frequencies.sum()

@@ -33,7 +33,7 @@ from rankwise.cli.commands.report import report
 from rankwise.cli.commands.reproduce import reproduce
 from rankwise.cli.commands.serve import serve
 from rankwise.cli.commands.simulate import simulate
-from rankwise.cli.commands.store import export, import_, inspect, model, repair
+from rankwise.cli.commands.store import agreement, export, import_, inspect, model, repair
 from rankwise.cli.commands.tune import tune
 
 # Depending on its version, typer has its own copy of click or uses the installed one: this finds the right class.
@@ -118,6 +118,7 @@ for command in (
     app.command(cls=_Command)(command)
 store = typer.Typer(cls=_OneLineErrors, help="The log of a service as a table.", no_args_is_help=True)
 store.command("inspect", cls=_Command)(inspect)
+store.command("agreement", cls=_Command)(agreement)
 store.command("export", cls=_Command)(export)
 store.command("model", cls=_Command)(model)
 store.command("repair", cls=_Command)(repair)

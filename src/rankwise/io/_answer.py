@@ -20,6 +20,7 @@ class Answer:
     seconds: float | None = None  # time it took
     score: float | None = None  # confidence of a model
     by_model: bool = False
+    is_decision: bool = False  # takes the place of the raters' answers
 
 
 @dataclass(frozen=True)

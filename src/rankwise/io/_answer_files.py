@@ -117,7 +117,8 @@ def write_answers(
     ----------
     table : dict of columns
         ``item``, ``rater`` and ``label``, in any form of :func:`rankwise.labels.encode`; ``seconds`` if known. With a
-        column ``score`` the rows are predictions, and ``rater`` names the model.
+        column ``score`` the rows are predictions, and ``rater`` names the model. A column ``kind`` tells answers from
+        decisions about items whose raters differ ("decision"), which are the ground truth for Label Studio.
     path : path
         File to write.
     format : {"label-studio", "argilla", "potato"} or a table's, optional
@@ -138,14 +139,14 @@ def write_answers(
     columns = {name: _values(table[name]) for name in ("item", "rater")}
     labels = encode(table["label"], classes, n_rows=len(columns["item"]))
     n = len(labels)
-    optional = {name: _values(table[name]) for name in ("seconds", "score") if name in table}
+    optional = {name: _values(table[name]) for name in ("seconds", "score", "kind") if name in table}
     if format not in ANNOTATION_FORMATS:
         columns |= {question: format_labels(labels, labels.order).tolist(), **optional}
         batch = pa.RecordBatch.from_pydict({name: _of_one_type(values) for name, values in columns.items()})
         return write_table(path, [batch], format=format)
-    seconds, score = (optional.get(name, [None] * n) for name in ("seconds", "score"))
-    rows = zip(columns["item"], columns["rater"], labels.tolist(), seconds, score, strict=True)
-    answers = [Answer(i, r, label, s, p, "score" in table) for i, r, label, s, p in rows]
+    seconds, score, kind = (optional.get(name, [None] * n) for name in ("seconds", "score", "kind"))
+    rows = zip(columns["item"], columns["rater"], labels.tolist(), seconds, score, kind, strict=True)
+    answers = [Answer(i, r, label, s, p, "score" in table, k == "decision") for i, r, label, s, p, k in rows]
     order = declared_order(classes) if classes is not None else labels.order
     given = items or {}
     shown = {item: given.get(item, given.get(str(item))) for item in columns["item"]}

@@ -216,7 +216,7 @@ def write_tasks(answers: Sequence[Answer], controls: Controls, shown: Mapping[An
             continue
         if answer.rater is not None:
             result.append(_region(RATER, "textarea", "text", [str(answer.rater)]))
-        annotation = {"was_cancelled": False, "ground_truth": False, "result": result}
+        annotation = {"was_cancelled": False, "ground_truth": answer.is_decision, "result": result}
         task["annotations"].append(annotation | ({} if answer.seconds is None else {"lead_time": answer.seconds}))
     return list(tasks.values())
 

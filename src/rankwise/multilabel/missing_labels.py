@@ -26,12 +26,11 @@ from joblib import Parallel, delayed  # scikit-learn's own change the filters of
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from rankwise._sklearn import COUNT, POSITIVE, Interval, StrOptions
+from rankwise._sklearn import COUNT, POSITIVE, Classifier, Interval, StrOptions
 from rankwise._threads import at_most_cores
 from rankwise._types import Floats
 from rankwise._warn import warn_user
@@ -53,7 +52,7 @@ def _has_probabilities(model: MissingLabelClassifier) -> bool:
     return True
 
 
-class MissingLabelClassifier(ClassifierMixin, TableEstimator):
+class MissingLabelClassifier(Classifier, TableEstimator):
     """Linear multi-label classifier that learns from the annotated entries of Y.
 
     Parameters

@@ -132,7 +132,7 @@ class OnlineCumulativeLink(LinkModel, LinearScoreEstimator):
         tt[:1, :1] = _VARIANCE_OF_LEVEL
 
     def _set_order(self, order: ClassOrder) -> None:
-        refuse_many_classes(type(self).__name__, len(order), _MOST_CLASSES)
+        refuse_many_classes(type(self).__name__, len(order), _MOST_CLASSES, "PRIL")
         self._check_decision(len(order))
         super()._set_order(order)
 

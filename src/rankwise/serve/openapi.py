@@ -33,7 +33,8 @@ def document(models: Iterable[str]) -> dict[str, Any]:
     references, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     predict, feedback, correction, rollback, promote = references
     idempotency = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "maxLength": 150},
-                   "description": "The same key and rows again give the same answer and are learnt once."}  # fmt: skip
+                   "description": "The same key and rows again give the same answer and are learnt once; "
+                                  "the same key with other rows is a conflict (409)."}  # fmt: skip
     id = {"name": "id", "in": "path", "required": True, "schema": _TEXT}
     one: dict[str, Any] = {
         "predict": {"post": _operation("Class, probabilities and interval of rows", "predict", predict, _ROWS, True)},

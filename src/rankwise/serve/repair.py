@@ -82,15 +82,21 @@ def repair(path: Path, output: Path) -> RepairReport:
 
 def _opened(path: Path, opened: ExitStack) -> _Source:
     """A store to read; if its first page is damaged, with the one of a new store, if that fits."""
+    found, reason = None, ""
     try:
-        return _Source(path, path, opened)
+        found = _Source(path, path, opened)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        with suppress(sqlite3.DatabaseError, UnicodeDecodeError, StoreError):
-            source = _Source(path, with_new_first_page(path, opened), opened)
-            if source.last and len(source.compared().changed) < source.last / 2:
-                source.unreadable.append("the first page, which was replaced by that of a new store")
-                return source
-        raise StoreError(f"{path}: nothing can be read: {error}. Restore a backup.") from None
+        reason = str(error)
+    if found is not None and "log, all lines" not in found.unreadable:
+        return found
+    with suppress(sqlite3.DatabaseError, UnicodeDecodeError, StoreError):
+        mended = _Source(path, with_new_first_page(path, opened), opened)
+        if mended.last and len(mended.compared().changed) < mended.last / 2:
+            mended.unreadable.append("the first page, which was replaced by that of a new store")
+            return mended
+    if found is None:
+        raise StoreError(f"{path}: nothing can be read: {reason}. Restore a backup.")
+    return found
 
 
 class _Source:

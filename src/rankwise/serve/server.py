@@ -15,7 +15,7 @@ import socket
 import ssl
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -185,11 +185,14 @@ def _protocol(refused: Callable[[str, int, str], None]) -> Any:
     return Bounded
 
 
-def run(application: Any, address: Address, *, ready: Callable[[str], None] | None = None) -> None:
+def run(
+    application: Any, address: Address, *, ready: Callable[[str], None] | None = None,
+    prepare: Callable[[], Awaitable[None]] | None = None,
+) -> None:  # fmt: skip
     """Serve an application until a signal stops it.
 
     It has ``asgi``, what to run, ``close_streams``, ``reload`` and ``refused``. Port 0 takes a free one; ``ready`` gets
-    the URL when requests are accepted.
+    the URL when requests are accepted and ``prepare`` has ended, during which the application asks clients to wait.
     """
     return_large_blocks()
     if address.request_log is not None:
@@ -211,7 +214,14 @@ def run(application: Any, address: Address, *, ready: Callable[[str], None] | No
         task = asyncio.ensure_future(server.serve([listener]))
         while not server.started and not task.done():
             await asyncio.sleep(0.01)
-        if server.started:
+        if server.started and prepare is not None:
+            await asyncio.wait({preparing := asyncio.ensure_future(prepare()), task}, return_when="FIRST_COMPLETED")
+            if preparing.done() and preparing.exception() is not None:
+                server.should_exit = True
+                await task
+                preparing.result()
+            preparing.cancel()  # stopped before it was ready
+        if server.started and not task.done():
             spare_long_lived_objects()
             log.info("ready", extra={"facts": {"url": url}})
             if ready is not None:

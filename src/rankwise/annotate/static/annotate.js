@@ -3,7 +3,7 @@
 const base = "/v1/";
 const IDLE = 180;  // seconds without any input after which the page pauses by itself
 let texts = {}, language = "en";
-let project = null, rater = null, question = null, last = null, state = null, own = null;
+let project = null, rater = null, question = null, last = null, state = null, own = null, totals = null;
 let picked = new Set(), unknown = false, anchor = null, several = false;
 let busy = false, spent = 0, since = null, inputAt = performance.now(), addresses = [], looking = null;
 
@@ -29,12 +29,14 @@ function speak(chosen) {
   $("pause").textContent = t("pause");
   if (project !== null) showKeys();
   if (rater !== null) showRater();
-  if (question !== null) { ask(); showPicked(); }
+  if (question !== null) { ask(); showPicked(); fit(); }
   if (state !== null) showState(state);
+  showKept();
+  drawAgreement();
 }
 
 $("language").addEventListener("change", () => {
-  localStorage.setItem("rankwise-language", $("language").value);
+  lasting.set("rankwise-language", $("language").value);
   speak($("language").value);
 });
 
@@ -51,7 +53,7 @@ function pause(wanted) {
   $("paused").hidden = !wanted;
   $("work").hidden = wanted;
   $("pause").hidden = wanted;
-  if (wanted) $("go-on").focus(); else { startClock(); $("item-title").focus(); }
+  if (wanted) $("go-on").focus(); else { fit(); startClock(); $("item-title").focus(); }
 }
 
 $("pause").addEventListener("click", () => pause(true));
@@ -61,7 +63,7 @@ for (const kind of ["pointerdown", "pointermove", "keydown", "scroll", "timeupda
   document.addEventListener(kind, () => { inputAt = performance.now(); }, { capture: true, passive: true });
 setInterval(() => { if (isRunning() && performance.now() - inputAt > IDLE * 1000) pause(true); }, 5000);
 addEventListener("pagehide", () => {
-  if (question !== null) sessionStorage.setItem("rankwise-spent", JSON.stringify([question.id, seconds()]));
+  if (question !== null) ofTab.set("rankwise-spent", JSON.stringify([question.id, seconds()]));
 });
 
 // -- the item --------------------------------------------------------------------------------------------------------
@@ -76,9 +78,9 @@ function show(found) {
   for (const address of addresses) URL.revokeObjectURL(address);
   addresses = [];
   question = found.question;
-  last = found.last;
-  own = found.mine;
-  showTotals(found.all);
+  update(found);
+  spares = found.spare;
+  $("save").disabled = false;
   clearTimeout(looking);
   $("work").hidden = question === null;
   $("pause").hidden = question === null;
@@ -93,9 +95,9 @@ function show(found) {
     if (found.waits) looking = setTimeout(next, 5000);
     return;
   }
-  const kept = JSON.parse(sessionStorage.getItem("rankwise-spent") ?? "null");
+  const kept = JSON.parse(ofTab.get("rankwise-spent") ?? "null");
   if (kept !== null && kept[0] === question.id) spent = kept[1];
-  sessionStorage.removeItem("rankwise-spent");
+  ofTab.remove("rankwise-spent");
   const before = question.before ?? { admitted: [], note: "" };
   picked = new Set(before.admitted);
   anchor = before.admitted.length ? before.admitted[0] : null;
@@ -105,11 +107,19 @@ function show(found) {
   $("note").value = before.note;
   ask();
   showItem();
+  fetchSpares();
   showPicked();
+  fit();
   scrollTo(0, 0);
   $("item-title").focus({ preventScroll: true });
   inputAt = performance.now();
   startClock();
+}
+
+function update(found) {
+  last = found.last;
+  own = found.mine;
+  showTotals(found.all);
 }
 
 function ask() {
@@ -117,6 +127,7 @@ function ask() {
   $("item-title").textContent = t("item", { item: question.item });
   $("question").textContent = t(`question-${kind}`, { name: code >= 0 ? project.classes[code].name : "" });
   $("hint").textContent = t(kind === "at_least" ? "hint-at_least" : "hint");
+  showGiven();
   $("yes-no").hidden = kind !== "at_least";
 }
 
@@ -139,10 +150,30 @@ function showItem() {
   $("shown").replaceChildren(...parts);
 }
 
+// Pictures and sounds of this item, and of those that are given in advance in case the server goes away.
+const media = new Map();
+
+function fetched(item, kind) {
+  const key = `${item.number}/${kind}`;
+  if (!media.has(key)) {
+    const content = api(`items/${key}`).then((answer) => answer.blob());
+    content.catch(() => media.delete(key));
+    media.set(key, content);
+  }
+  return media.get(key);
+}
+
+function fetchSpares() {
+  const wanted = [...spares, ...(question === null ? [] : [question])].flatMap((one) => ["image", "audio"].filter((kind) => one[kind]).map((kind) => [one, kind]));
+  const keys = wanted.map(([one, kind]) => `${one.number}/${kind}`);
+  for (const key of media.keys()) if (!keys.includes(key)) media.delete(key);
+  for (const [one, kind] of wanted) fetched(one, kind).catch(() => {});
+}
+
 function medium(kind) {
   const place = made("div", { textContent: t("loading") }), item = question;
   const broken = (reason) => place.replaceChildren(made("p", { className: "bad", textContent: t(`${kind}-broken`, { reason }) }));
-  api(`items/${item.number}/${kind}`).then((answer) => answer.blob()).then((content) => {
+  fetched(item, kind).then((content) => {
     if (item !== question) return;
     addresses.push(URL.createObjectURL(content));
     const element = document.createElement(kind === "image" ? "img" : "audio");
@@ -162,9 +193,6 @@ const ends = () => [Math.min(...picked), Math.max(...picked)];
 const isRange = () => picked.size > 0 && ends()[1] - ends()[0] + 1 === picked.size;
 
 function makeScale() {
-  const long = project.classes.some(({ name, description }) => description || name.length > 12) || project.classes.length > 10;
-  $("scale").classList.toggle("list", long);
-  $("track").style.marginInline = long ? "" : `${50 / project.classes.length}%`;  // ends below the middles of their classes
   $("scale").replaceChildren(...project.classes.map(({ name, description, key }, code) => {
     const button = made("button", { type: "button" }, made("span", { textContent: name }));
     if (key !== name) button.prepend(made("kbd", { textContent: key, ariaHidden: "true" }));
@@ -173,6 +201,38 @@ function makeScale() {
     return button;
   }));
 }
+
+const LONG = 32;  // characters of a name that make the classes a list
+
+// As many classes beside each other as have room for their longest word, in rows of about the same length.
+function fitScale() {
+  const scale = $("scale"), n = project.classes.length;
+  scale.style.gridTemplateColumns = "min-content";
+  const width = scale.firstElementChild.offsetWidth, gap = parseFloat(getComputedStyle(scale).columnGap);
+  const isList = project.classes.some(({ name, description }) => description || name.length > LONG);
+  const most = isList ? 1 : Math.max(1, Math.min(n, Math.floor((scale.clientWidth + gap) / (width + gap))));
+  const columns = Math.ceil(n / Math.ceil(n / most));
+  scale.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+  scale.classList.toggle("list", columns === 1);
+  scale.classList.toggle("dense", n / columns > 4);
+  $("track").style.marginInline = columns === n ? `${50 / n}%` : "";  // ends below the middles of their classes
+}
+
+const LEAST_ROOM = 90, LEAST_ROOM_WIDE = 180, WIDE = 640;  // pixels of an item that can be read, and of a wide window
+
+// What is left of the window for the item, so that the classes and Save are seen without scrolling.
+function fit() {
+  if (question === null || $("work").hidden) return;
+  fitScale();
+  const work = $("work"), shown = $("shown");
+  work.style.setProperty("--room", "0px");
+  const isBeside = getComputedStyle(work).display === "grid";
+  const below = isBeside ? shown.getBoundingClientRect().bottom : $("bar-below").getBoundingClientRect().bottom;
+  const room = innerHeight - (below + scrollY) - 8;
+  work.style.setProperty("--room", `${Math.max(innerWidth > WIDE ? LEAST_ROOM_WIDE : LEAST_ROOM, Math.floor(room))}px`);
+}
+
+addEventListener("resize", fit);
 
 function showKeys() {
   const keys = typedKeys(), last = keys.length - 1;
@@ -335,51 +395,40 @@ document.addEventListener("keydown", (event) => {
 
 // -- answers ---------------------------------------------------------------------------------------------------------
 
-const post = async (path, body) => (await api(path, { method: "POST", body: JSON.stringify({ rater, ...body }) })).json();
+const post = async (path, body) =>
+  (await api(path, { method: "POST", body: JSON.stringify({ rater, project: project.project, ...body }) })).json();
 const rest = (time) => new Promise((resolve) => setTimeout(resolve, time));
 
-// Send until the server has answered: it takes the same answer once, however often it comes.
+// Ask until the server has answered: it does the same thing once, however often it comes.
 async function insist(path, body) {
   for (let wait = 300; ; wait = Math.min(2 * wait, 5000)) {
     try {
       return await post(path, body);
     } catch (error) {
       if (error.status !== undefined && error.status < 500) throw error;
-      say(t("kept"), true);
+      say(t("lost"), true);
       await rest(wait);
     }
   }
 }
 
-async function save() {
+function save() {
   if (busy || question === null || !$("paused").hidden) return;
   if (isUnfinished()) { say(t("unfinished", { typed }), true); return; }
   if (!picked.size && !unknown) { say(t("choose-first"), true); return; }
   stopClock();
-  const body = { id: question.id, item: question.item, admitted: [...picked].sort((a, b) => a - b), seconds: Math.round(1000 * spent) / 1000, note: $("note").value };
-  localStorage.setItem("rankwise-pending", JSON.stringify([rater, body]));
-  await deliver(body);
-}
-
-async function deliver(body) {
   busy = true;
   $("save").disabled = true;
   say(t("saving"));
-  try {
-    const found = await insist("answers", body);
-    localStorage.removeItem("rankwise-pending");
-    show(found);
-    say(guessed(found.guess));
-    const said = $("status").textContent;
-    if (!found.guess) setTimeout(() => { if ($("status").textContent === said) say(""); }, 4000);
-  } catch (error) {
-    localStorage.removeItem("rankwise-pending");
-    if (error.status === 409) { await next(); say(t("answered"), true); }
-    else if (error.status !== 401) { say(t("refused", { reason: error.message }), true); startClock(); }
-  } finally {
-    busy = false;
-    $("save").disabled = false;
-  }
+  keep(question.kind === "decision" ? "decisions" : "answers", { id: question.id, item: question.item, admitted: [...picked].sort((a, b) => a - b), seconds: Math.round(1000 * spent) / 1000, note: $("note").value });
+  if (sending && isAway) { say(t("kept"), true); goOn(); } else sendKept();
+}
+
+function sayGuess(guess) {
+  say(guessed(guess));
+  fit();  // it may be long
+  const said = $("status").textContent;
+  if (!guess) setTimeout(() => { if ($("status").textContent === said) say(""); }, 4000);
 }
 
 function guessed(guess) {
@@ -390,7 +439,8 @@ function guessed(guess) {
 }
 
 async function undo() {
-  if (busy) return;
+  if (busy || question?.kind === "decision") return;
+  if (waiting().length) { say(t("undo-later"), true); return; }
   if (last === null) { say(t("nothing-to-undo"), true); return; }
   busy = true;
   try {
@@ -400,12 +450,17 @@ async function undo() {
 }
 
 async function next() {
-  show(await insist("next", {}));
+  try {
+    show(await insist("next", { holding: holding() }));
+  } catch (error) {
+    if (error.status !== 401) say(error.status === 412 ? t("moved") : t("refused", { reason: error.message }), true);
+  }
 }
 
 // -- progress --------------------------------------------------------------------------------------------------------
 
 function showTotals(all) {
+  totals = all;
   $("bar").max = all.needed;
   $("bar").value = all.done;
   $("all").textContent = t("all", { done: digits(all.done), needed: digits(all.needed), minutes: digits(all.minutes, 1) });
@@ -456,7 +511,7 @@ $("name-form").addEventListener("submit", (event) => {
   event.preventDefault();
   const name = $("name").value.trim();
   if (!name) return;
-  localStorage.setItem("rankwise-rater", name);
+  lasting.set("rankwise-rater", name);
   $("name-form").hidden = true;
   work(name);
 });
@@ -465,7 +520,7 @@ function showRater() {
   $("lede").textContent = t("lede", { rater });
   if (project.name !== null) return;
   const change = made("button", { type: "button", className: "link", textContent: t("name-change") });
-  change.addEventListener("click", () => { localStorage.removeItem("rankwise-rater"); location.reload(); });
+  change.addEventListener("click", () => { lasting.remove("rankwise-rater"); location.reload(); });
   $("lede").append(" ", change);
 }
 
@@ -475,8 +530,9 @@ async function work(name) {
   rater = name;
   showRater();
   $("content").hidden = false;
-  const pending = JSON.parse(localStorage.getItem("rankwise-pending") ?? "null");
-  if (pending !== null && pending[0] === rater) await deliver(pending[1]);
+  adoptFormer();
+  showKept();
+  sendKept();
   if (question === null) await next();
   if (!following) {
     following = true;
@@ -488,12 +544,12 @@ async function begin() {
   if (!Object.keys(texts).length) {
     texts = await (await fetch("/texts.json")).json();
     $("language").replaceChildren(...Object.entries(texts).map(([key, words]) => made("option", { value: key, textContent: words.language })));
-    speak(localStorage.getItem("rankwise-language") ?? document.documentElement.lang);
+    speak(lasting.get("rankwise-language") ?? document.documentElement.lang);
   }
   try {
     project = await (await api("project")).json();
   } catch (error) {
-    if (error.status === 401) { if (sessionStorage.getItem("rankwise-token")) say(error.message, true); return; }
+    if (error.status === 401) { if (ofTab.get("rankwise-token")) say(error.message, true); return; }
     say(t("lost"), true);
     await rest(1000);
     say("");
@@ -501,7 +557,8 @@ async function begin() {
   }
   makeScale();
   showKeys();
-  const known = project.name ?? localStorage.getItem("rankwise-rater");
+  $("agreement").hidden = !project.decides;
+  const known = project.name ?? lasting.get("rankwise-rater");
   if (known === null) { $("name-form").hidden = false; $("name").focus(); } else work(known);
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -120,7 +121,14 @@ def annotate(
         )  # fmt: skip
         look = Look(title=shown.title, language=shown.language.value)
         listening = address.listening(f"{len(table):,} items", {"items": len(table)}, json)
-        serve(table, scale, labels, learner, plan, look, media, accept_loss=accept_loss, **listening)
+        serve(
+            table, scale, labels, learner, plan, look, media, accept_loss=accept_loss, waiting=_compiling, **listening
+        )
+
+
+def _compiling() -> None:
+    if sys.stderr.isatty():
+        typer.echo("compiling the model, which takes up to a minute the first time ...", err=True)
 
 
 def _learner(asked: AskOptions) -> Any:

@@ -1,4 +1,4 @@
-"""The commands ``store inspect``, ``store export``, ``store model`` and ``store import``: the log of a service."""
+"""The commands of ``store``, on the log of a service: inspect, agreement, export, model, repair, import."""
 
 from __future__ import annotations
 
@@ -110,6 +110,28 @@ def model(
         print_json({"output": str(output), "version": name})
     else:
         print_facts({"version": name, "output": str(output)})
+
+
+def agreement(store: Store, json: AsJSON = False) -> None:
+    """Show how far the raters of 'rankwise annotate' agree, on which items they differ, and what was decided.
+
+    rankwise store agreement labels.sqlite
+
+    Alpha is Krippendorff's for ordered classes, kappa Cohen's with quadratic weights, on items where both answers are
+    exact. Raters differ on an item if no class is possible by both answers.
+    """
+    with plain_errors():
+        check_installed()
+        from rankwise.annotate.agreement import agreement_in, in_lines
+        from rankwise.serve import store as stores
+
+        with stores.Store(store) as opened:
+            facts = agreement_in(opened)
+    if json:
+        print_json(facts)
+        return
+    for line in in_lines(facts):
+        typer.echo(line)
 
 
 def repair(

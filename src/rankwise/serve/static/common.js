@@ -5,13 +5,27 @@ const $ = (id) => document.getElementById(id);
 const number = (value, digits = 3) => value === null || value === undefined ? "–"
   : Number(value).toLocaleString("en", { maximumFractionDigits: digits });
 
+// Storage of the browser; where the browser refuses it, in private windows or when it is full, of this page alone.
+function storageOf(name) {
+  const instead = new Map();
+  const ask = (action, otherwise) => { try { return action(window[name]); } catch { return otherwise; } };
+  return {
+    get: (key) => instead.get(key) ?? ask((storage) => storage.getItem(key), null),
+    set: (key, value) => ask((storage) => { storage.setItem(key, value); return true; }, false) ? instead.delete(key) : instead.set(key, value),
+    remove: (key) => { instead.delete(key); ask((storage) => storage.removeItem(key)); },
+    keys: () => [...new Set([...ask((storage) => Object.keys(storage), []), ...instead.keys()])],
+    isLasting: (key) => !instead.has(key),
+  };
+}
+const lasting = storageOf("localStorage"), ofTab = storageOf("sessionStorage");
+
 function say(text, bad = false) {
   $("status").textContent = text;
   $("status").className = bad ? "bad" : "";
 }
 
 async function api(path, options = {}) {
-  const token = sessionStorage.getItem("rankwise-token");
+  const token = ofTab.get("rankwise-token");
   const headers = { ...(options.body ? { "Content-Type": "application/json" } : {}), ...options.headers };
   if (token) headers.Authorization = `Bearer ${token}`;
   const answer = await fetch(base + path, { ...options, headers });
@@ -32,7 +46,7 @@ function askForToken() {
 
 $("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  sessionStorage.setItem("rankwise-token", $("token").value);
+  ofTab.set("rankwise-token", $("token").value);
   $("token").value = "";
   $("token-form").hidden = true;
   begin();
