@@ -2,6 +2,8 @@
 
 import re
 import runpy
+from importlib import import_module
+from inspect import getdoc, isclass, isfunction
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,21 @@ def test_every_page_is_in_the_table_of_contents():
     contents = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
     missing = [page for page in DOCS.rglob("*.md") if f" {page.relative_to(DOCS).as_posix()}\n" not in contents]
     assert not missing
+
+
+def test_what_users_see_has_docstrings():
+    missing = []
+    for path in sorted(Path(rankwise.__file__).parent.glob("*/__init__.py")):
+        package = path.parent.name
+        if package in ("torch", "dask", "onnx", "river"):  # need their extras; their own tests have doctests
+            continue
+        module = import_module(f"rankwise.{package}")
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if not (isclass(value) or isfunction(value)):
+                continue
+            methods = [(f".{at}", one) for at, one in vars(value).items() if isfunction(one)] if isclass(value) else []
+            for at, one in [("", value), *methods]:
+                if not at.startswith("._") and not getdoc(one):
+                    missing.append(f"{package}.{name}{at}")
+    assert missing == []

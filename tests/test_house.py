@@ -16,11 +16,11 @@ PACKAGE = Path(rankwise.__file__).parent
 _INSIDE = ("_kernels",)  # compiled rows, below everything
 
 CEILINGS = {
-    "private names imported from another package": 300,
-    "hasattr, or getattr with a fixed name": 240,
-    "arguments and results annotated Any": 2_120,
-    "fmt: skip": 215,
-    "lines of code": 39_500,
+    "private names imported from another package": 0,
+    "hasattr, or getattr with a fixed name": 194,
+    "arguments and results annotated Any": 2_123,
+    "fmt: skip": 210,
+    "lines of code": 39_980,
 }
 
 
@@ -49,7 +49,8 @@ def _private_names(node: ast.ImportFrom, here: str) -> Iterator[str]:
     if path[0] != "rankwise" or len(path) < 2 or path[1] in (here, *_INSIDE):
         return
     hidden = any(part.startswith("_") for part in path[2:])
-    yield from (name.name for name in node.names if hidden or name.name.startswith("_"))
+    names = [name.name for name in node.names]
+    yield from (name for name in names if hidden or (name.startswith("_") and not name.startswith("__")))
 
 
 def _asks_for_an_attribute(node: ast.Call) -> bool:
@@ -93,7 +94,7 @@ def test_the_counters_count():
     assert _annotated_any(tree.body[0]) == 3
     assert sum(_asks_for_an_attribute(node) for node in ast.walk(tree) if isinstance(node, ast.Call)) == 2
     assert _lines_of_code(source, tree) == 2
-    crossing = ast.parse("from rankwise.labels._order import a, b\nfrom rankwise.labels import _c, d").body
+    crossing = ast.parse("from rankwise.labels._lookup import a, b\nfrom rankwise.labels import _c, d").body
     assert [list(_private_names(node, "cli")) for node in crossing] == [["a", "b"], ["_c"]]
     assert not any(list(_private_names(node, "labels")) for node in crossing)
 

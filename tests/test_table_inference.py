@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import rankwise as rw
-from rankwise.batch._link_inference import covariance
+from rankwise.batch.link_inference import covariance
 
 N = 500
 

@@ -24,12 +24,12 @@ from rankwise.base.default_parts import DefaultParts
 from rankwise.base.model import Enclosing, Layer, Model
 from rankwise.base.transaction import AllOrNothing, reader
 from rankwise.batch import CumulativeLink
-from rankwise.batch._batch_estimator import BatchEstimator
+from rankwise.batch.batch_estimator import BatchEstimator
 from rankwise.batch.table_inference import InfersByColumn, TableInference
 from rankwise.features import TableEncoder
-from rankwise.features._coherent import width
-from rankwise.features._leakage import warn_of_leakage
 from rankwise.features.foreign import is_fitted
+from rankwise.features.leakage import warn_of_leakage
+from rankwise.features.transformer_checks import width
 from rankwise.labels import encode
 
 

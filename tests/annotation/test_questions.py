@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import nnls
 
 from rankwise.annotation import ErrorMonitor, QuestionChooser, expected_rps
-from rankwise.annotation._questions import _left_by_range
 from rankwise.annotation._stopping import _fitted
+from rankwise.annotation.questions import _left_by_range
 from rankwise.metrics import ranked_probability_score
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import rankwise as rw
 from rankwise import MORD, SVOR, VILMA, CumulativeLink, PathCV, PiecewiseMORD
-from rankwise.batch._strength import strengths
+from rankwise.batch.strength import strengths
 from rankwise.evaluation import IntervalScorer, ProbabilityScorer, StratifiedIntervalKFold
 from rankwise.labels import as_labels
 from rankwise.solvers.design import Design

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
 from rankwise import MORD, SVOR, VILMA, PiecewiseMORD, RoundedRegression, UnifiedClassifier
-from rankwise.batch._batch_estimator import BatchEstimator
+from rankwise.batch.batch_estimator import BatchEstimator
 from rankwise.solvers.design import sampled_rows
 from rankwise.solvers.smoothing import sampling_step
 from tests.streams import best_constant_score, make_stream

@@ -16,9 +16,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwise as rw
 from rankwise import CumulativeLink
-from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._link_risk import LinkRisk, ProfiledRisk
-from rankwise.losses._links import LINKS, probabilities
+from rankwise.risks.coded_rows import CodedRows
+from rankwise.risks.link_risk import LinkRisk, ProfiledRisk
+from rankwise.risks.links import LINKS, probabilities
 from rankwise.solvers.design import Design
 from rankwise.solvers.risk import Risk
 from tests.reference.cumulative_link import log_probability, objective, optimum

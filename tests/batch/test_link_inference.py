@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.linalg import inv
 
 from rankwise import CumulativeLink, load, save
-from rankwise.losses._links import LINKS
+from rankwise.risks.links import LINKS
 from tests.reference.cumulative_link import objective
 
 each_link = pytest.mark.parametrize("link", LINKS)

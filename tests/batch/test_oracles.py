@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.batch import _threshold_risk
-from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._maxima_risk import MaximaRisk
-from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.decisions import beta_matrix
 from rankwise.losses import loss_matrix
+from rankwise.risks import threshold_risk
+from rankwise.risks.coded_rows import CodedRows
+from rankwise.risks.maxima_risk import MaximaRisk
+from rankwise.risks.threshold_risk import ThresholdRisk
 from rankwise.solvers import smoothing
 from rankwise.solvers.design import Design, sampled_rows
 from tests.reference.large_margin import ThresholdProblem, UnifiedProblem
@@ -111,7 +111,7 @@ def test_searching_the_thresholds_of_a_row_equals_looping_over_them(seed, ties, 
     scales = rng.random((2, K - 1))
     looped = risk._evaluate(scores, t, *scales)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_threshold_risk, "_SHORT", 0)
+        patch.setattr(threshold_risk, "_SHORT", 0)
         searched = risk._evaluate(scores, t, *scales)
     for a, b in zip(looped, searched, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-10)
@@ -151,7 +151,7 @@ def test_thresholds_from_buckets_equal_those_from_sorting_all_rows(seed, shape):
     risk = ThresholdRisk(CodedRows(weight, lower, upper), K, explicit=False)
     t, (gain, r) = risk.best_offsets(f)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_threshold_risk, "bucketed", lambda *_: np.nan)
+        patch.setattr(threshold_risk, "bucketed", lambda *_: np.nan)
         sorted_t, (sorted_gain, sorted_r) = risk.best_offsets(f)
     value = sorted_gain + sorted_r[:, 0] @ f[:, 0]
     assert gain + r[:, 0] @ f[:, 0] == pytest.approx(value, abs=1e-9 * max(1.0, np.abs(f).max()))

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from rankwise.annotation._questions import STRATEGIES
+from rankwise.annotation.questions import STRATEGIES
 from rankwise.cli.commands.annotate import PageLanguage, Strategy
 from rankwise.io import read_answers
 from tests.annotate.conftest import Rater, annotated, desk_of, settled, write_items  # noqa: F401

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from rankwise.io import LabelColumns
-from rankwise.labels import _encode
+from rankwise.labels import encoding
 from tests.cli.commands import make_frame, succeed, write
 
 N = 300
@@ -32,7 +32,7 @@ class Counts:
 def counts(monkeypatch):
     counts = Counts()
     open_file, values = pa.OSFile, LabelColumns._values
-    read, read_cells = _encode.read, _encode.read_cells
+    read, read_cells = encoding.read, encoding.read_cells
 
     def counted_open(path, mode="r", **options):
         counts.opened += mode == "r" and os.path.basename(os.fsdecode(path)).startswith("rows.")
@@ -54,8 +54,8 @@ def counts(monkeypatch):
 
     monkeypatch.setattr(pa, "OSFile", counted_open)
     monkeypatch.setattr(LabelColumns, "_values", counted_values)
-    monkeypatch.setattr(_encode, "read", counted_read)
-    monkeypatch.setattr(_encode, "read_cells", counted_read_cells)
+    monkeypatch.setattr(encoding, "read", counted_read)
+    monkeypatch.setattr(encoding, "read_cells", counted_read_cells)
     return counts
 
 

@@ -15,12 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rankwise as rw
 import rankwise.dask as rd
-from rankwise.batch._maxima_risk import MaximaRisk
 from rankwise.dask._batch import BatchOnDask
 from rankwise.dask._blocks import added
 from rankwise.datasets import make_ordinal
 from rankwise.labels import OrderWarning
 from rankwise.losses import loss_matrix
+from rankwise.risks.maxima_risk import MaximaRisk
 
 N, D, K = 1500, 4, 5
 

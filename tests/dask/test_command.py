@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("distributed")
 
 import rankwise as rw
-from rankwise.dask._parts import PartitionError
+from rankwise.dask.parts import PartitionError
 from tests.cli.commands import fail, make_frame, run, write
 
 LABELS = ("--label", "grade", "--ignore", "w,lower,upper,said")

@@ -19,8 +19,8 @@ import rankwise as rw
 import rankwise.dask as rd
 from rankwise.dask import _trees
 from rankwise.dask._trees import Tasks, WorkerLostError
-from rankwise.trees import _fitting
-from rankwise.trees._growth import dealt
+from rankwise.trees import fitting
+from rankwise.trees.growth import dealt
 from tests.trees.bits import bits_of
 
 # The processes of a cluster say on their way out what they did not finish; nothing of ours.
@@ -125,7 +125,7 @@ def test_early_stopping_looks_at_the_loss_of_all_workers(client, data, monkeypat
             parts.append(dealt(order_by[half], n_parts, generator))
         return np.concatenate(parts)
 
-    monkeypatch.setattr(_fitting, "dealt", by_worker)
+    monkeypatch.setattr(fitting, "dealt", by_worker)
     plain = rw.BoostedThresholds(**options).fit(X, y)
     _same(found, plain)
     assert found.n_iter_ < 25

@@ -8,7 +8,7 @@ import pytest
 from rankwise import metrics
 from rankwise.base.model import Predictions, Sets
 from rankwise.evaluation import IntervalScorer, error_range, interval_confusion
-from rankwise.evaluation._sums import QualitySums, describe
+from rankwise.evaluation.quality_sums import QualitySums, describe
 from rankwise.labels import encode
 from rankwise.report._counts import JudgedRows, RowCounts
 from rankwise.report._quality import Bootstrap, claims, measures

@@ -8,7 +8,7 @@ from rankwise import CumulativeLink, TableModel
 from rankwise.annotation import Question, plan_budget
 from rankwise.datasets import make_ordinal
 from rankwise.evaluation import SimulatedRater, simulate_annotation
-from rankwise.evaluation._simulation import _SimulatedAnswers, mean_curve
+from rankwise.evaluation.annotation_simulation import _SimulatedAnswers, mean_curve
 from rankwise.labels import encode
 from tests.cli.commands import facts, fail
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import expit
 
 import rankwise as rw
-from rankwise.batch._link_inference import covariance
+from rankwise.batch.link_inference import covariance
 from rankwise.explanations import marginal_effects, parallel_lines
 
 matplotlib.use("Agg")

@@ -12,7 +12,7 @@ from scipy import sparse
 
 import rankwise as rw
 from rankwise.features import LeakageWarning
-from rankwise.features._leakage import leaking_columns
+from rankwise.features.leakage import leaking_columns
 from rankwise.labels import encode
 from tests.cli.commands import run
 

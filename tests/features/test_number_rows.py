@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rankwise.features import TableEncoder
-from rankwise.features._number_rows import NumberRows
+from rankwise.features.number_rows import NumberRows
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

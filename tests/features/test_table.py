@@ -19,7 +19,7 @@ from sklearn.utils.fixes import parse_version
 
 from rankwise import SVOR, TableEncoder
 from rankwise.features import RowError
-from rankwise.features._arrow import hashed_place
+from rankwise.features.arrow_columns import hashed_place
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankwise.features.ColumnWarning")  # see test_texts
 
@@ -492,7 +492,7 @@ class TestReferenceLevels:
             TableEncoder(drop_first=True).fit(pd.DataFrame({"colour": ["a", "a"]}))
 
     def test_rows_of_a_service_have_the_same_bits(self):
-        from rankwise.features._number_rows import NumberRows
+        from rankwise.features.number_rows import NumberRows
 
         table = _with_gaps()[["size", "score"]]
         encoder = TableEncoder(numbers="spline", drop_first=True).fit(table)

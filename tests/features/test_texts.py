@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 import rankwise as rw
 from rankwise import TableEncoder
 from rankwise.features import ColumnWarning, RowError
-from rankwise.features._arrow import hashed_place
+from rankwise.features.arrow_columns import hashed_place
 
 TEXTS = [
     "the wine is a very fine wine",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.io import LabelColumns, TableError, open_table, write_table
-from rankwise.io import _text_files as text_files
+from rankwise.io import text_files as text_files
 from rankwise.labels import OrderWarning
 from tests.strategies import times
 

@@ -14,9 +14,9 @@ import pytest
 
 from rankwise import RowError
 from rankwise.io import LabelColumns, TableError, TableRowError, TableWriter, numeric_matrix, open_table, write_table
-from rankwise.io import _input_files as files
-from rankwise.io import _text_files as text_files
-from rankwise.io._input_files import open_file
+from rankwise.io import input_files as files
+from rankwise.io import text_files as text_files
+from rankwise.io.input_files import open_file
 
 FORMATS = ("a.csv", "a.tsv", "a.parquet", "a.arrow", "a.arrows", "a.jsonl", "a.csv.gz", "a.jsonl.zst", "a.arrow.zst")
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from rankwise.io import Batch, TableError, TableWriter, append_column, open_table, write_table
-from rankwise.io import _write as writing
+from rankwise.io import writing as writing
 
 NAMES = ("a.csv", "a.tsv.gz", "a.parquet", "a.arrow", "a.arrows", "a.arrow.gz", "a.jsonl", "a.jsonl.zst")
 

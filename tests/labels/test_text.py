@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from rankwise import PRIL, SVOR, RowError, TableModel
 from rankwise.labels import OrderWarning, UnreadableLabelsError, encode, format_labels, parse_labels
-from rankwise.labels._format import candidates, interval_ends
-from rankwise.labels._grammar import LANGUAGES, LabelReader
+from rankwise.labels.formatting import candidates, interval_ends
+from rankwise.labels.grammar import LANGUAGES, LabelReader
 from tests.strategies import admissible_codes, annotated, times
 
 NAMES = ["very low", "so-so", "not-bad|fine", "high", "?"]

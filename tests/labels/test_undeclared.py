@@ -9,7 +9,7 @@ import pytest
 
 from rankwise import PRIL
 from rankwise.labels import OrderWarning, UnreadableLabelsError, encode, parse_labels
-from rankwise.labels._grammar import LANGUAGES
+from rankwise.labels.grammar import LANGUAGES
 from tests.cli.commands import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankwise.labels.OrderWarning")

@@ -6,7 +6,7 @@ import pytest
 from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._kernels.rows import dot
 from rankwise.base.state import GIVEN_ORDER, NO_MASK, NO_PREDICTIONS
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online.learning_loop import NOT_FINITE, UNCHANGED, make_pass
 
 N_CLASSES = 4
 

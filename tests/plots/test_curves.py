@@ -15,7 +15,7 @@ from rankwise.annotation import type2_intervals
 from rankwise.evaluation import progressive
 from rankwise.plots import ProgressiveDisplay, ThresholdDisplay, ordered_colors
 from rankwise.plots._progressive_display import _spread_out
-from rankwise.plots._score_axis import density
+from rankwise.plots.score_axis import density
 
 
 def texts(ax):

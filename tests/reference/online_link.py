@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import optimize
 
-from rankwise.losses._links import distribution, quantile
+from rankwise.risks.links import distribution, quantile
 
 
 def _loss(link, c, above, below):

@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import entr, expit
 
-from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._maxima_risk import MaximaRisk
-from rankwise.batch._threshold_risk import ThresholdRisk
 from rankwise.losses import loss_matrix
+from rankwise.risks.coded_rows import CodedRows
+from rankwise.risks.maxima_risk import MaximaRisk
+from rankwise.risks.threshold_risk import ThresholdRisk
 from rankwise.solvers.cutting_plane import minimise_by_cutting_planes
 from rankwise.solvers.design import Design
 from rankwise.solvers.linear_program import affordable, minimise_exactly

@@ -16,8 +16,8 @@ from sklearn.exceptions import NotFittedError
 
 import rankwise
 from rankwise import BoostedThresholds, CalibratedOrdinal, ConformalOrdinal, TableEncoder, TableModel
-from rankwise.losses._links import probabilities
-from rankwise.trees import _growth
+from rankwise.risks.links import probabilities
+from rankwise.trees import growth
 from rankwise.trees._objective import LikelihoodObjective
 from tests.cli.commands import facts, succeed
 from tests.trees.bits import bits_of
@@ -207,7 +207,7 @@ def test_infinity_is_refused_and_engine_params_work():
 
 def test_an_interrupt_keeps_finished_rounds(monkeypatch):
     X, y = data()
-    rounds, advance = [], _growth.Growth.advance
+    rounds, advance = [], growth.Growth.advance
 
     def stopped(self):
         rounds.append(1)
@@ -215,7 +215,7 @@ def test_an_interrupt_keeps_finished_rounds(monkeypatch):
             raise KeyboardInterrupt
         return advance(self)
 
-    monkeypatch.setattr(_growth.Growth, "advance", stopped)
+    monkeypatch.setattr(growth.Growth, "advance", stopped)
     with pytest.warns(UserWarning, match="interrupted; it keeps the 6 rounds"):
         model = BoostedThresholds(**BRIEF).fit(X, y)
     assert model.n_iter_ == model.booster_.num_trees() == 6

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rankwise.trees._tree_columns import RawColumns
+from rankwise.trees.tree_columns import RawColumns
 
 
 def test_dates_durations_and_written_numbers():

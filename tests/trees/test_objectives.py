@@ -5,9 +5,9 @@ import pytest
 from scipy.special import expit
 
 from rankwise.labels import encode
-from rankwise.losses._links import LINKS, exponential, exponentials, logit_slopes
-from rankwise.trees import _rows
-from rankwise.trees._reading import make_objective
+from rankwise.risks.links import LINKS, exponential, exponentials, logit_slopes
+from rankwise.trees import tree_rows
+from rankwise.trees.label_reading import make_objective
 from tests.reference.cumulative_link import log_probability
 
 K = 5
@@ -119,7 +119,7 @@ def test_hinges(loss):
 
 @pytest.mark.parametrize("loss", ["likelihood", "implicit"])
 def test_threads_do_not_change_a_bit(loss, monkeypatch):
-    monkeypatch.setattr(_rows, "BLOCK", 64)
+    monkeypatch.setattr(tree_rows, "BLOCK", 64)
     labels, weight, f = labels_and_scores(n=500)
     found = []
     for threads in (1, 3):

@@ -28,7 +28,7 @@ from rankwise.annotate.items import Items
 from rankwise.annotate.project import LoggedAnswer, Scale, label_of, logged_answers
 from rankwise.annotate.sharing import SharedItems
 from rankwise.annotation import Question, QuestionChooser
-from rankwise.annotation._questions import KINDS_OF_QUESTION, SECONDS
+from rankwise.annotation.questions import KINDS_OF_QUESTION, SECONDS
 from rankwise.labels import encode
 from rankwise.serve.events import EventHub
 from rankwise.serve.messages import FeedbackRow

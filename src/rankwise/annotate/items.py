@@ -9,9 +9,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from rankwise.features._arrow import text_of
+from rankwise.features.arrow_columns import text_of
 from rankwise.io import TableError, open_table
-from rankwise.io._table import read_columns
+from rankwise.io.table_reader import read_columns
 
 _MOST_CHARACTERS = 100_000  # of one value on the page
 _LONGEST_NAME = 200

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwise.annotate.items import Items
-from rankwise.features._arrow import text_of
+from rankwise.features.arrow_columns import text_of
 from rankwise.features.table import NoColumnsError
 from rankwise.io import TableError, open_table
-from rankwise.io._table import read_columns
+from rankwise.io.table_reader import read_columns
 from rankwise.labels import ClassOrder, Labels, declared_order, encode, format_labels
 from rankwise.online import OnlineCumulativeLink
 from rankwise.persistence import to_bytes

@@ -17,8 +17,8 @@ import numpy as np
 
 from rankwise.annotate.studio_controls import ControlsError, LabellingConfiguration
 from rankwise.annotate.studio_log import AnnotationLedger, KnownAnnotation, context_of
-from rankwise.io._answer import Controls
-from rankwise.io._label_studio import label_of
+from rankwise.io.answer_controls import Controls
+from rankwise.io.label_studio_files import label_of
 from rankwise.labels import Labels, encode, format_labels
 from rankwise.persistence import to_bytes
 from rankwise.serve.messages import FeedbackRow, features_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any
 
-from rankwise.io._answer import as_number
+from rankwise.io.answer_controls import as_number
 from rankwise.labels import ClassOrder
 
 _KINDS = ("rating", "choices", "number")

@@ -5,17 +5,17 @@ reads the intervals.
 """
 
 from rankwise.annotation._budget import Plan, Purchase, plan_budget
-from rankwise.annotation._intervals import (
+from rankwise.annotation._plan import Condition, PlanReport, check_plan
+from rankwise.annotation._precision import Overlap, Precision, Summary, overlap, precision, summary
+from rankwise.annotation._stopping import ErrorMonitor, Estimate
+from rankwise.annotation.interval_types import (
     alpha_beta_intervals,
     partial_labels,
     partition_intervals,
     type1_intervals,
     type2_intervals,
 )
-from rankwise.annotation._plan import Condition, PlanReport, check_plan
-from rankwise.annotation._precision import Overlap, Precision, Summary, overlap, precision, summary
-from rankwise.annotation._questions import Question, QuestionChooser, expected_rps
-from rankwise.annotation._stopping import ErrorMonitor, Estimate
+from rankwise.annotation.questions import Question, QuestionChooser, expected_rps
 
 __all__ = [
     "Condition",

@@ -16,7 +16,7 @@ from scipy.special import betaincinv
 
 from rankwise.labels import encode
 from rankwise.losses import interval_pessimistic
-from rankwise.metrics._compare import encode_both
+from rankwise.metrics.comparison import encode_both
 
 
 @dataclass(frozen=True)

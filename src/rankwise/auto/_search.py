@@ -23,9 +23,9 @@ from rankwise._threads import at_most_cores
 from rankwise._types import Floats
 from rankwise.auto._candidates import CONSTANT, Candidate
 from rankwise.base.row_data import rows_at
-from rankwise.calibration._inner import fitted_to
+from rankwise.calibration.inner_fits import fitted_to
 from rankwise.labels import Labels, encode
-from rankwise.labels._folds import deal
+from rankwise.labels.stratified_folds import deal
 from rankwise.losses import interval_insensitive, interval_pessimistic
 from rankwise.metrics import log_score, ranked_probability_score
 

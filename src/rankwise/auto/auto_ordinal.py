@@ -20,10 +20,10 @@ from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses, s
 from rankwise.auto.blended import BlendedOrdinal, of_labels, stacking_weights
 from rankwise.base.default_parts import DefaultParts
 from rankwise.base.transaction import reader
-from rankwise.calibration._inner import fitted_to, rows_and_labels
+from rankwise.calibration.inner_fits import fitted_to, rows_and_labels
 from rankwise.evaluation import format_table
 from rankwise.features import LeakageWarning, TableEncoder
-from rankwise.features._leakage import warn_of_leakage
+from rankwise.features.leakage import warn_of_leakage
 from rankwise.labels import Labels, check_weights, warn_of_classes
 
 _BLENDED = "blend"

@@ -25,7 +25,7 @@ from rankwise.base.probabilities import DECISIONS, ProbabilityModel
 from rankwise.base.row_data import indexable
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
-from rankwise.calibration._inner import fitted_to, rows_and_labels
+from rankwise.calibration.inner_fits import fitted_to, rows_and_labels
 from rankwise.evaluation import StratifiedIntervalKFold, cross_val_predict
 from rankwise.labels import Labels, check_weights
 

@@ -28,9 +28,9 @@ from rankwise.auto._chosen import ChoosingEstimator
 from rankwise.base.row_data import rows_at
 from rankwise.base.state import require_array, require_number
 from rankwise.base.transaction import reader
-from rankwise.batch._strength import strengths
-from rankwise.calibration._inner import rows_and_labels
-from rankwise.evaluation._cross_validation import splits_of
+from rankwise.batch.strength import strengths
+from rankwise.calibration.inner_fits import rows_and_labels
+from rankwise.evaluation.cross_validation import splits_of
 from rankwise.labels import Labels, check_weights
 from rankwise.solvers.design import Design
 

@@ -15,7 +15,7 @@ from rankwise.base.probabilities import ProbabilityModel
 from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
 from rankwise.decisions import interval_scores, ranks
-from rankwise.losses._links import distribution, probabilities, quantile
+from rankwise.risks.links import distribution, probabilities, quantile
 
 
 class ThresholdModel(OrdinalEstimator):

@@ -47,7 +47,7 @@ class AllOrNothing:
 
     _gate: Gate
 
-    def __new__(cls, *_: Any, **__: Any) -> Self:  # noqa: D102
+    def __new__(cls, *_: Any, **__: Any) -> Self:
         self = super().__new__(cls)
         self._gate = Gate()
         return self

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankwise._types import Floats, Places
-from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._link_risk import LinkRisk, newton_step
 from rankwise.batch.identification import MOST_PARAMETERS, Dependence, column_sizes, smallest
-from rankwise.losses._links import padded
+from rankwise.risks.coded_rows import CodedRows
+from rankwise.risks.link_risk import LinkRisk, newton_step
+from rankwise.risks.links import padded
 from rankwise.solvers.design import LinearMap
 
 _ROUNDING = 1e-7  # relative loss of a row by a direction that is not counted

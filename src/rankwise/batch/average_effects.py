@@ -18,7 +18,7 @@ from scipy import stats
 
 from rankwise._extras import require
 from rankwise._types import Floats, Places
-from rankwise.losses._links import densities, distribution
+from rankwise.risks.links import densities, distribution
 
 
 class Effect(NamedTuple):

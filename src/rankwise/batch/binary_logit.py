@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import expit
 
 from rankwise._types import Floats
-from rankwise.batch._link_inference import RowEvidence, require_identified
 from rankwise.batch.cumulative_link import CumulativeLink
+from rankwise.batch.link_inference import RowEvidence, require_identified
 
 
 def binary_logit(

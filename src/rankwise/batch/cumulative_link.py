@@ -4,7 +4,7 @@
 
 with F the distribution of the link: McCullagh's proportional odds model for the logit, with the likelihood of an
 interval for interval labels. Labels that admit every class are left out. The problem is convex for all four links
-(:mod:`rankwise.losses._links`), so the optimum comes with a certificate (:mod:`rankwise.batch._link_risk`). The
+(:mod:`rankwise.risks.links`), so the optimum comes with a certificate (:mod:`rankwise.risks.link_risk`). The
 likelihood of a candidate set with gaps is a sum over its runs, which is not convex: EM (Dempster, Laird and Rubin 1977)
 divides the weight of each such row among its runs by their probabilities and fits again, until a local optimum.
 
@@ -25,21 +25,21 @@ from rankwise._warn import warn_user
 from rankwise.base.probabilities import DECISIONS, require_level
 from rankwise.base.threshold_model import LinkModel
 from rankwise.base.transaction import reader
-from rankwise.batch._batch_estimator import ThresholdBatchEstimator
-from rankwise.batch._coded_rows import CodedRows, RunRows, runs_of
-from rankwise.batch._innermost_intervals import InnermostIntervals
-from rankwise.batch._link_inference import (
+from rankwise.batch._separation import separating_columns
+from rankwise.batch.batch_estimator import ThresholdBatchEstimator
+from rankwise.batch.identification import REMEDY, columns_named, dependences, described, smallest
+from rankwise.batch.link_inference import (
     LikelihoodRatio,
     effective_sample_size,
     inference_table,
     likelihood_ratio,
     log_likelihood,
 )
-from rankwise.batch._link_risk import LinkRisk, ProfiledRisk
-from rankwise.batch._separation import separating_columns
-from rankwise.batch.identification import REMEDY, columns_named, dependences, described, smallest
 from rankwise.labels import ClassOrder, Labels
-from rankwise.losses._links import LINKS, probabilities
+from rankwise.risks.coded_rows import CodedRows, RunRows, runs_of
+from rankwise.risks.innermost_intervals import InnermostIntervals
+from rankwise.risks.link_risk import LinkRisk, ProfiledRisk
+from rankwise.risks.links import LINKS, probabilities
 from rankwise.solvers.design import Design
 from rankwise.solvers.row_sums import RowSums
 from rankwise.solvers.smoothing import affords_newton, minimise_by_smoothing

@@ -17,9 +17,9 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpotrf
 
 from rankwise._types import Floats, Places
-from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._link_risk import LinkRisk
-from rankwise.losses._links import padded
+from rankwise.risks.coded_rows import CodedRows
+from rankwise.risks.link_risk import LinkRisk
+from rankwise.risks.links import padded
 from rankwise.solvers.design import Design, LinearMap
 
 MOST_PARAMETERS = 2000  # whose second derivatives are looked at

@@ -30,11 +30,11 @@ from rankwise._sklearn import Interval, StrOptions
 from rankwise._types import Floats
 from rankwise.base.row_data import Rows
 from rankwise.base.transaction import reader
-from rankwise.batch._batch_estimator import LossEstimator
-from rankwise.batch._maxima_risk import MaximaRisk, margin_loss
+from rankwise.batch.batch_estimator import LossEstimator
 from rankwise.decisions import beta_matrix
 from rankwise.labels import ClassOrder
-from rankwise.labels._order import show
+from rankwise.labels.class_order import show
+from rankwise.risks.maxima_risk import MaximaRisk, margin_loss
 from rankwise.solvers.row_sums import RowSums
 
 _MOST_ENTRIES = 2**25  # of the model matrix, 256 MB

@@ -14,9 +14,9 @@ import numpy as np
 
 from rankwise._types import Floats
 from rankwise.base.row_data import Rows
-from rankwise.batch._batch_estimator import LossEstimator, ThresholdBatchEstimator
-from rankwise.batch._maxima_risk import MaximaRisk, margin_loss
+from rankwise.batch.batch_estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.labels import ClassOrder
+from rankwise.risks.maxima_risk import MaximaRisk, margin_loss
 from rankwise.solvers.row_sums import RowSums
 
 

@@ -15,9 +15,9 @@ annotations, sections 3.2 and 3.3, for intervals.
 from typing import Any, ClassVar
 
 from rankwise._sklearn import StrOptions
-from rankwise.batch._batch_estimator import BatchEstimator, ThresholdBatchEstimator
-from rankwise.batch._threshold_risk import ThresholdRisk
+from rankwise.batch.batch_estimator import BatchEstimator, ThresholdBatchEstimator
 from rankwise.labels import ClassOrder
+from rankwise.risks.threshold_risk import ThresholdRisk
 from rankwise.solvers.row_sums import RowSums
 
 

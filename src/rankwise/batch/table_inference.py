@@ -16,15 +16,15 @@ from sklearn.utils.metaestimators import available_if
 from rankwise._types import Floats
 from rankwise.base.model import Model
 from rankwise.base.probabilities import require_level
-from rankwise.batch._link_inference import (
+from rankwise.batch.average_effects import Effect, effects_table, feature_effects, level_effect, slope_effect
+from rankwise.batch.cumulative_link import CumulativeLink
+from rankwise.batch.link_inference import (
     LikelihoodRatio,
     chosen_columns,
     covariance,
     inference_table,
     likelihood_ratio,
 )
-from rankwise.batch.average_effects import Effect, effects_table, feature_effects, level_effect, slope_effect
-from rankwise.batch.cumulative_link import CumulativeLink
 from rankwise.batch.wald_test import wald
 from rankwise.features import TableEncoder
 from rankwise.features.moves import Owned, Slope, Step, moves

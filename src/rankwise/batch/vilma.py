@@ -15,12 +15,12 @@ Source: Antoniuk's thesis on partial annotations, section 3.3.
 import numpy as np
 
 from rankwise._types import Floats
-from rankwise.batch._batch_estimator import LossEstimator, ThresholdBatchEstimator
-from rankwise.batch._maxima_risk import MaximaRisk
-from rankwise.batch._threshold_risk import ThresholdRisk
+from rankwise.batch.batch_estimator import LossEstimator, ThresholdBatchEstimator
 from rankwise.decisions import intercepts_from_thresholds, thresholds_from_intercepts
 from rankwise.labels import ClassOrder
 from rankwise.losses import loss_matrix
+from rankwise.risks.maxima_risk import MaximaRisk
+from rankwise.risks.threshold_risk import ThresholdRisk
 from rankwise.solvers.row_sums import RowSums
 
 

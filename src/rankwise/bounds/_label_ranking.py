@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from rankwise._masks import unmasked
-from rankwise.bounds._checks import non_negative, positive
 from rankwise.bounds._mistakes import data_radius
+from rankwise.bounds.checks import non_negative, positive
 from rankwise.labels import check_weights, encode_rankings
 
 

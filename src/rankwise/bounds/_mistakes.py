@@ -22,7 +22,7 @@ from scipy.sparse.linalg import norm as sparse_norm
 
 from rankwise._masks import unmasked
 from rankwise._types import Floats
-from rankwise.bounds._checks import integer, non_negative, positive
+from rankwise.bounds.checks import integer, non_negative, positive
 from rankwise.labels import Labels
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from rankwise.annotation import Overlap
-from rankwise.bounds._checks import non_negative, share
+from rankwise.bounds.checks import non_negative, share
 
 
 def interval_zero_one_risk(partial_risk: float, ambiguity: float) -> float:

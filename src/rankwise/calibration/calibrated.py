@@ -36,7 +36,7 @@ from rankwise.base.row_data import indexable, rows_at
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.batch import CumulativeLink
-from rankwise.calibration._inner import (
+from rankwise.calibration.inner_fits import (
     Adjusting,
     fitted_to,
     folds,

@@ -40,9 +40,9 @@ from rankwise.base.row_data import indexable, rows_at
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.calibration._inner import SetModel, fitted_to, folds, known_classes, rows_and_labels, weights_of
+from rankwise.calibration.inner_fits import SetModel, fitted_to, folds, known_classes, rows_and_labels, weights_of
 from rankwise.labels import ClassOrder, Labels, check_weights
-from rankwise.labels._order import show
+from rankwise.labels.class_order import show
 
 _FOLDS = 5
 

@@ -27,7 +27,7 @@ from rankwise._types import Floats
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.calibration._inner import SetModel, held, known_classes, rows_and_labels
+from rankwise.calibration.inner_fits import SetModel, held, known_classes, rows_and_labels
 from rankwise.labels import ClassOrder, check_weights
 
 

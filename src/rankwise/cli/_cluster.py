@@ -66,7 +66,7 @@ def fit_on_cluster(model: TableModel, estimator: Any, source: LabelledFiles, add
     """Fit the estimator of a model whose encoder is fitted; return the number of rows."""
     from dask.delayed import delayed
 
-    from rankwise.dask._parts import PartitionError, TaskEngine
+    from rankwise.dask.parts import PartitionError, TaskEngine
     from rankwise.io import TableError
     from rankwise.table_model import name_categories
 
@@ -96,7 +96,7 @@ def _rounds_shown() -> Iterator[None]:
     """Show a bar that moves with every round of tasks; silent when stderr is not a terminal."""
     from rich.progress import BarColumn, TimeElapsedColumn
 
-    from rankwise.dask._parts import watched
+    from rankwise.dask.parts import watched
 
     with rich_progress("{task.description}", BarColumn(), TimeElapsedColumn()) as bars:
         task, rounds = bars.add_task("reading", total=None), 0

@@ -20,7 +20,7 @@ from rankwise.cli._print import certificate, print_facts, print_json, progress_b
 from rankwise.cli._training_options import TrainingOptions
 from rankwise.evaluation import format_table
 from rankwise.features import TableEncoder
-from rankwise.features._date_texts import ORDER_NOTES
+from rankwise.features.date_texts import ORDER_NOTES
 from rankwise.labels import ClassOrder
 from rankwise.persistence import save
 from rankwise.table_model import TableModel, table_encoder

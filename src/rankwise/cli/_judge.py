@@ -16,7 +16,7 @@ from rankwise.cli._learner import Learner, begin
 from rankwise.cli._learnt_rows import RowOverlap
 from rankwise.cli._print import stream_bar
 from rankwise.evaluation import StratifiedIntervalKFold
-from rankwise.evaluation._sums import QualitySums, RunningLoss
+from rankwise.evaluation.quality_sums import QualitySums, RunningLoss
 from rankwise.features import RowError
 from rankwise.table_model import TableModel, table_encoder
 

@@ -24,8 +24,8 @@ from rankwise.cli._options import LabelOptions, RowOptions
 from rankwise.cli._quarantine import Quarantine
 from rankwise.features import RowError
 from rankwise.io import Batch, Table, TableError, open_table
-from rankwise.io._label_columns import BatchLabels, GoodLabels, find_classes
-from rankwise.io._row_batch import forget
+from rankwise.io.label_columns import BatchLabels, GoodLabels, find_classes
+from rankwise.io.row_batch import forget
 from rankwise.labels import ClassOrder, Labels, declared_order
 from rankwise.table_model import table_encoder
 

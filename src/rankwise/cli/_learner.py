@@ -24,11 +24,11 @@ from rankwise.cli._exit import TERMINATING
 from rankwise.cli._labelled_files import LabelledFiles, Rows
 from rankwise.cli._learnt_rows import LearntRows
 from rankwise.cli._print import stream_bar
-from rankwise.evaluation._sums import RunningLoss
+from rankwise.evaluation.quality_sums import RunningLoss
 from rankwise.features import RowError, TableEncoder
 from rankwise.io import Batch
-from rankwise.io._label_columns import BatchLabels
-from rankwise.io._row_batch import forget
+from rankwise.io.label_columns import BatchLabels
+from rankwise.io.row_batch import forget
 from rankwise.persistence import load, read_notes, save
 from rankwise.table_model import TableModel
 

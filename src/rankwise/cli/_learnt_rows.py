@@ -21,9 +21,9 @@ import pyarrow.compute as compute
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankwise.features._arrow import is_numeric, is_text, written_number
+from rankwise.features.arrow_columns import is_numeric, is_text, written_number
 from rankwise.io import Table
-from rankwise.io._csv import NULLS
+from rankwise.io.csv_files import NULLS
 from rankwise.persistence import ModelFileError
 from rankwise.table_model import TableModel, table_encoder
 

@@ -80,7 +80,7 @@ class LabelOptions:
     def columns_of(self, table: Table) -> LabelColumns:
         """The columns, which the files must have; those of an svmlight file are fixed."""
         from rankwise.io import LabelColumns
-        from rankwise.io._table_errors import shown
+        from rankwise.io.table_errors import shown
 
         if table.format == "svmlight":
             if self.weight is not None:
@@ -170,7 +170,7 @@ class RowOptions:
 
     def as_learnt(self, model: Any, notes: Mapping[str, Any], files: Sequence[Path]) -> Self:
         """The same for files that a model predicts: indices and decimals are as in the files it learnt from."""
-        from rankwise.io._svmlight import MAX_FEATURES
+        from rankwise.io.svmlight import MAX_FEATURES
 
         known = notes.get("index_base")
         if known is not None and self.index_base not in (None, known):

@@ -20,9 +20,9 @@ from rankwise.cli._options import RowOptions
 from rankwise.cli._print import stream_bar
 from rankwise.decisions import check_cost
 from rankwise.io import TableError
-from rankwise.io._convert import passing_on
-from rankwise.io._input_files import split_suffix
-from rankwise.io._write import append_columns, appended_lines
+from rankwise.io.conversion import passing_on
+from rankwise.io.input_files import split_suffix
+from rankwise.io.writing import append_columns, appended_lines
 from rankwise.labels import estimators_with
 from rankwise.table_model import TableModel
 

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from rankwise._types import Floats
-from rankwise.batch._batch_estimator import BatchEstimator
-from rankwise.batch._coded_rows import CodedRows
+from rankwise.batch.batch_estimator import BatchEstimator
 from rankwise.dask._blocks import RemoteDesign, RemoteRows
 from rankwise.dask._lazy import OnDask
 from rankwise.dask._loading import Loaded, PartitionClasses, Partitions, classes_in
-from rankwise.dask._parts import is_partitioned
+from rankwise.dask.parts import is_partitioned
 from rankwise.labels import ClassOrder, encode, require_support
+from rankwise.risks.coded_rows import CodedRows
 from rankwise.solvers.linear_program import affordable
 from rankwise.solvers.solution import Solution
 

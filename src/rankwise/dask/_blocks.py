@@ -27,7 +27,7 @@ from scipy import sparse
 
 from rankwise._types import Floats
 from rankwise.base.row_data import kernel_rows
-from rankwise.dask._parts import TaskEngine
+from rankwise.dask.parts import TaskEngine
 from rankwise.solvers.design import Design, sampled_rows
 from rankwise.solvers.row_sums import RowsHere
 from rankwise.solvers.row_sums import Sums as Sums  # for those who add them

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.dask._blocks import tree_sum
-from rankwise.dask._parts import TaskEngine, aligned_blocks, is_partitioned, naming_partition
+from rankwise.dask.parts import TaskEngine, aligned_blocks, is_partitioned, naming_partition
 from rankwise.labels import check_weights, encode, encode_multilabel
 
 #: Methods with one result a row; each estimator has some of them.

@@ -9,7 +9,7 @@ rounds of tasks.
 The risk of one label: with signs y_i = ±1, weights c_i that add up to 1, a score ``f = <w, x>`` and perhaps an
 intercept b, it is ``sum_i c_i phi(m_i)``, ``m_i = y_i (f_i + b)``.
 
-- **Hinge**, ``phi(m) = (1 - m)_+``: smoothed as in :mod:`rankwise.batch._threshold_risk`, which it is for two
+- **Hinge**, ``phi(m) = (1 - m)_+``: smoothed as in :mod:`rankwise.risks.threshold_risk`, which it is for two
   classes.
 - **Logistic**, ``phi(m) = log(1 + exp(-m))``: smooth already.
 
@@ -34,12 +34,12 @@ from rankwise._types import Floats
 from rankwise.dask._blocks import Blocks, RemoteDesign, RemoteRows, RowBlock
 from rankwise.dask._lazy import OnDask, lazily
 from rankwise.dask._loading import Loaded, Partitions
-from rankwise.dask._parts import is_partitioned
+from rankwise.dask.parts import is_partitioned
 from rankwise.labels import MultiLabels, encode_multilabel, is_missing
-from rankwise.labels._multilabel import read_multilabel
+from rankwise.labels.multilabel_labels import read_multilabel
 from rankwise.multilabel import MissingLabelClassifier as Plain
 from rankwise.multilabel.binary_ascent import BinarySolution
-from rankwise.multilabel.missing_labels import _has_probabilities
+from rankwise.multilabel.missing_labels import has_probabilities
 from rankwise.solvers.design import Design
 from rankwise.solvers.row_sums import RowRisk, RowsHere, RowSums, Sums
 from rankwise.solvers.smoothing import minimise_by_smoothing
@@ -333,7 +333,7 @@ class MissingLabelsOnDask(OnDask, Plain):
         bounds = solution.objective, solution.lower_bound
         return BinarySolution(weights, float(offsets.sum()), *bounds, solution.n_iter)
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probability of the positive class of every label, (n, L); only with the logistic loss."""
         return lazily(Plain, "predict_proba")(self, X)

@@ -23,10 +23,10 @@ from rankwise.dask._blocks import tree_sum
 from rankwise.dask._lazy import OnDask
 from rankwise.dask._loading import PartitionClasses, classes_in, merged_order
 from rankwise.dask._mixing import Contribution, contribution, mixed, together
-from rankwise.dask._parts import TaskEngine, aligned_blocks, is_partitioned, naming_partition
+from rankwise.dask.parts import TaskEngine, aligned_blocks, is_partitioned, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, encode_rankings
-from rankwise.labels._rankings import read_rankings
-from rankwise.online._online_estimator import OnlineEstimator
+from rankwise.labels.ranking_labels import read_rankings
+from rankwise.online.online_estimator import OnlineEstimator
 
 
 class OnlineOnDask(OnDask, OnlineEstimator):

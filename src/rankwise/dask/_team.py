@@ -23,8 +23,8 @@ from distributed.worker import get_worker
 
 from rankwise.dask._blocks import added
 from rankwise.solvers.row_sums import Sums
-from rankwise.trees._growth import smallest_booster
-from rankwise.trees._rows import Team
+from rankwise.trees.growth import smallest_booster
+from rankwise.trees.tree_rows import Team
 
 _MINUTES = 2  # that LightGBM waits for the others to connect
 _NO_MEETING = "the worker where the sums of all workers are added is lost"
@@ -88,7 +88,7 @@ class MachineTeam(Team):
         self._progress: tuple[Any, ...] = ("boosting", 0, 0)
 
     def total(self, sums: Sums) -> Sums:
-        """See :class:`rankwise.trees._rows.Team`, as for the other methods."""
+        """See :class:`rankwise.trees.tree_rows.Team`, as for the other methods."""
         if self.size == 1 and time.monotonic() < self._quiet_until:
             return sums
         self._quiet_until = time.monotonic() + _QUIET

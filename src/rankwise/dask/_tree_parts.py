@@ -16,11 +16,11 @@ from scipy import sparse
 
 from rankwise._types import Floats
 from rankwise.dask._loading import Loaded, PartitionClasses, classes_in
-from rankwise.dask._parts import naming_partition
-from rankwise.features._date_texts import ORDER_NOTES
+from rankwise.dask.parts import naming_partition
+from rankwise.features.date_texts import ORDER_NOTES
 from rankwise.labels import ClassOrder, Labels
-from rankwise.trees._reading import of_classes
-from rankwise.trees._tree_columns import RawColumn, RawColumns
+from rankwise.trees.label_reading import of_classes
+from rankwise.trees.tree_columns import RawColumn, RawColumns
 
 
 @dataclass(frozen=True, eq=False)

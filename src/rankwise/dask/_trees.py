@@ -26,16 +26,16 @@ from sklearn.utils import check_random_state
 from rankwise._warn import warn_user
 from rankwise.dask._lazy import OnDask, lazily
 from rankwise.dask._loading import Partitions
-from rankwise.dask._parts import is_partitioned
 from rankwise.dask._team import MachineTeam, Meeting, MeetingError
 from rankwise.dask._tree_parts import TreeRows, describe, encoded, groups_of, merged_columns, stacked
+from rankwise.dask.parts import is_partitioned
 from rankwise.labels import ClassOrder
 from rankwise.trees import BoostedThresholds as Plain
-from rankwise.trees._fitting import check_engine_params, noting_interrupts
-from rankwise.trees._growth import EngineError, RoundProgress
-from rankwise.trees._rows import ALONE
-from rankwise.trees._tree_model import WithLikelihood
 from rankwise.trees.boosted_thresholds import BINNED
+from rankwise.trees.fitting import check_engine_params, noting_interrupts
+from rankwise.trees.growth import EngineError, RoundProgress
+from rankwise.trees.tree_model import WithLikelihood
+from rankwise.trees.tree_rows import ALONE
 
 _LEAST = 5000  # rows of a worker that takes part: with fewer, the network takes longer than the trees
 _SAMPLE_BYTES = 1 << 27  # of the rows that bins are made from, which go to every worker

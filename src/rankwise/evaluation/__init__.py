@@ -1,13 +1,13 @@
 """Evaluation of models: progressive validation, tables, cross-validation and claims from partial labels."""
 
-from rankwise.evaluation._claims import ErrorRange, error_range
-from rankwise.evaluation._confusion import interval_confusion
-from rankwise.evaluation._cross_validation import StratifiedIntervalKFold, cross_val_predict
 from rankwise.evaluation._progressive import Progress, progressive
-from rankwise.evaluation._simulation import AnnotationCurve, SimulatedRater, simulate_annotation
 from rankwise.evaluation._tables import compare, format_table
 from rankwise.evaluation._tradeoff import Annotated, annotation_tradeoff
-from rankwise.metrics._scorers import IntervalScorer, MetricScorer, ProbabilityScorer
+from rankwise.evaluation.annotation_simulation import AnnotationCurve, SimulatedRater, simulate_annotation
+from rankwise.evaluation.confusion import interval_confusion
+from rankwise.evaluation.cross_validation import StratifiedIntervalKFold, cross_val_predict
+from rankwise.evaluation.error_bounds import ErrorRange, error_range
+from rankwise.metrics.scorers import IntervalScorer, MetricScorer, ProbabilityScorer
 
 __all__ = [
     "Annotated",

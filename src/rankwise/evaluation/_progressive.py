@@ -11,11 +11,11 @@ from scipy import sparse
 from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.base.row_data import indexable
-from rankwise.calibration._inner import known_classes
+from rankwise.calibration.inner_fits import known_classes
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
-from rankwise.labels._encode import settle_order
-from rankwise.labels._order import as_object_array
-from rankwise.labels._read import read
+from rankwise.labels.class_order import as_object_array
+from rankwise.labels.encoding import settle_order
+from rankwise.labels.reading import read
 from rankwise.losses import interval_insensitive
 
 

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwise.base.row_data import rows_at
-from rankwise.calibration._inner import fitted_to, known_classes, rows_and_labels
-from rankwise.evaluation._cross_validation import splits_of
+from rankwise.calibration.inner_fits import fitted_to, known_classes, rows_and_labels
+from rankwise.evaluation.cross_validation import splits_of
 from rankwise.features import LeakageWarning
-from rankwise.features._leakage import warn_of_leakage
+from rankwise.features.leakage import warn_of_leakage
 from rankwise.labels import Labels, check_weights, encode
-from rankwise.labels._read import read
+from rankwise.labels.reading import read
 from rankwise.losses import interval_insensitive, interval_pessimistic
-from rankwise.metrics._compare import compare as on_one_scale
-from rankwise.metrics._compare import mean
+from rankwise.metrics.comparison import compare as on_one_scale
+from rankwise.metrics.comparison import mean
 
 
 def compare(

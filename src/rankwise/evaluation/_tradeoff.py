@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from rankwise.annotation import alpha_beta_intervals
-from rankwise.evaluation._claims import error_range
+from rankwise.evaluation.error_bounds import error_range
 from rankwise.labels import encode
 from rankwise.losses import Loss
 

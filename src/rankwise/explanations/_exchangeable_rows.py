@@ -8,7 +8,7 @@ from scipy import sparse
 
 from rankwise._masks import unmasked
 from rankwise._types import Floats
-from rankwise.features._arrow import as_table, is_numeric, is_text, load_pyarrow, numbers
+from rankwise.features.arrow_columns import as_table, is_numeric, is_text, load_pyarrow, numbers
 
 
 class RawRows:

@@ -8,8 +8,8 @@ from scipy import sparse
 from rankwise.base.model import Model
 from rankwise.base.probabilities import require_level
 from rankwise.batch import CumulativeLink
-from rankwise.batch._link_inference import covariance
 from rankwise.batch.average_effects import effects_table, feature_effects
+from rankwise.batch.link_inference import covariance
 from rankwise.labels import check_weights
 
 

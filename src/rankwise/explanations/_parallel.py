@@ -20,8 +20,6 @@ from scipy import sparse
 from rankwise._drawing import INK, OKABE_ITO, QUIET, SMALL, curve_frame, load_matplotlib, plain
 from rankwise._types import Floats
 from rankwise.base.model import Model
-from rankwise.batch._coded_rows import CodedRows
-from rankwise.batch._link_risk import LinkRisk
 from rankwise.batch.binary_logit import binary_logit
 from rankwise.batch.identification import dependences
 from rankwise.batch.wald_test import wald
@@ -29,6 +27,8 @@ from rankwise.explanations._scored_model import Target
 from rankwise.features import TableEncoder
 from rankwise.features.moves import curves
 from rankwise.labels import Labels, check_weights, encode
+from rankwise.risks.coded_rows import CodedRows
+from rankwise.risks.link_risk import LinkRisk
 from rankwise.solvers.design import Design
 
 _FEWEST = 10  # rows on either side of a threshold that has a regression

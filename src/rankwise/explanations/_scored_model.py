@@ -13,7 +13,7 @@ from rankwise._types import Floats
 from rankwise.base.model import Model
 from rankwise.calibration import CalibratedOrdinal
 from rankwise.labels import encode
-from rankwise.losses._links import distribution, quantile
+from rankwise.risks.links import distribution, quantile
 from rankwise.table_model import table_encoder
 
 

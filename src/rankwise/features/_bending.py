@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.features._columns import Column, NumberColumn
 from rankwise.features._dates import DAYS_ROUND
-from rankwise.features._rules import Rules
+from rankwise.features.encoded_columns import Column, NumberColumn
+from rankwise.features.encoding_rules import Rules
 
 FEWEST_ROWS, ROWS_A_SPLINE, ROWS_A_PRODUCT, MOST_WITH_PRODUCTS = 300, 8, 20, 200
 _LARGEST = 1e150  # whose square is a number

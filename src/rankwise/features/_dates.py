@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.features._arrow import load_pyarrow, numbers, one_chunk
-from rankwise.features._date_texts import text_moments
+from rankwise.features.arrow_columns import load_pyarrow, numbers, one_chunk
+from rankwise.features.date_texts import text_moments
 
 _DAY = 86400.0
 

@@ -19,12 +19,12 @@ from scipy import sparse
 from rankwise._errors import RowError
 from rankwise._kernels.scaling import FINITE, INFINITE, MISSING
 from rankwise._warn import warn_user
-from rankwise.features._arrow import coded_texts, hashed_place
 from rankwise.features._bending import Products
-from rankwise.features._columns import CategoryColumn, Column, NumberColumn, missing_rows
-from rankwise.features._rules import Entries, Rules, joined
 from rankwise.features._splines import read_only
 from rankwise.features._texts import grams
+from rankwise.features.arrow_columns import coded_texts, hashed_place
+from rankwise.features.encoded_columns import CategoryColumn, Column, NumberColumn, missing_rows
+from rankwise.features.encoding_rules import Entries, Rules, joined
 
 _WIDEST_DENSE = 256  # columns of ones and zeros that a dense matrix may have
 _BLOCK = 4096  # rows copied at a time: their part of the matrix stays in the cache while the columns are written

@@ -18,8 +18,8 @@ import numpy as np
 
 from rankwise._errors import RowError
 from rankwise._types import Floats
-from rankwise.features._arrow import coded_texts, load_pyarrow
-from rankwise.features._rules import Entries, Rules, refuse_missing, scale
+from rankwise.features.arrow_columns import coded_texts, load_pyarrow
+from rankwise.features.encoding_rules import Entries, Rules, refuse_missing, scale
 
 WAYS = ("cumulative", "scores", "codes")
 

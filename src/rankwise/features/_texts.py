@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise.features._arrow import coded_texts, hashed_place, load_pyarrow, one_chunk
-from rankwise.features._rules import Entries, Rules, refuse_missing
+from rankwise.features.arrow_columns import coded_texts, hashed_place, load_pyarrow, one_chunk
+from rankwise.features.encoding_rules import Entries, Rules, refuse_missing
 
 _NOT_A_WORD = r"[^\pL\pN_]+"
 

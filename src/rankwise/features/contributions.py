@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.features._columns import NumberColumn
 from rankwise.features._encoding import Encoding, refuse_problems
 from rankwise.features._texts import TextColumn, grams
+from rankwise.features.encoded_columns import NumberColumn
 from rankwise.features.table import TableEncoder
 
 

@@ -24,8 +24,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise._threads import at_most_cores
-from rankwise.features._coherent import is_coherent
 from rankwise.features._patterns import is_linear
+from rankwise.features.transformer_checks import is_coherent
 
 Check = Callable[[Any, Any], bool]  # of a value, and of the model whose other attributes are set
 

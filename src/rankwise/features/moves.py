@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._types import Floats, Places
-from rankwise.features._arrow import load_pyarrow
-from rankwise.features._columns import CategoryColumn, NumberColumn
+from rankwise.features.arrow_columns import load_pyarrow
 from rankwise.features.contributions import feature_shares
+from rankwise.features.encoded_columns import CategoryColumn, NumberColumn
 from rankwise.features.table import TableEncoder
 
 _SMALL = 1e-4  # of a number, in deviations, to either side

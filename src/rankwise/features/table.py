@@ -24,12 +24,12 @@ from rankwise._errors import RowError
 from rankwise._sklearn import COUNT, Interval, StrOptions
 from rankwise._warn import warn_user
 from rankwise._words import either
-from rankwise.features._arrow import as_table
 from rankwise.features._bending import Products, bent_numbers
-from rankwise.features._columns import KINDS, Column, distinct_indicators, fit_column, from_plain
 from rankwise.features._encoding import Encoding, kept_names, problems, refuse_problems
-from rankwise.features._kinds import NO_VALUE, ColumnWarning, kind_of
-from rankwise.features._rules import Rules
+from rankwise.features.arrow_columns import as_table
+from rankwise.features.column_kinds import NO_VALUE, ColumnWarning, kind_of
+from rankwise.features.encoded_columns import KINDS, Column, distinct_indicators, fit_column, from_plain
+from rankwise.features.encoding_rules import Rules
 
 
 class NoColumnsError(ValueError):

@@ -15,12 +15,12 @@ except ModuleNotFoundError as error:
     raise ImportError("rankwise.io needs pyarrow: pip install 'rankwise[io]'") from None
 
 from rankwise.io._answer_files import ANNOTATION_FORMATS, read_answers, read_items, write_answers
-from rankwise.io._convert import convert
-from rankwise.io._label_columns import LabelColumns
-from rankwise.io._row_batch import Batch, numeric_matrix
-from rankwise.io._table import Table, open_table
-from rankwise.io._table_errors import TableError, TableRowError
-from rankwise.io._write import TableWriter, append_column, write_table
+from rankwise.io.conversion import convert
+from rankwise.io.label_columns import LabelColumns
+from rankwise.io.row_batch import Batch, numeric_matrix
+from rankwise.io.table_errors import TableError, TableRowError
+from rankwise.io.table_reader import Table, open_table
+from rankwise.io.writing import TableWriter, append_column, write_table
 
 __all__ = [
     "ANNOTATION_FORMATS",

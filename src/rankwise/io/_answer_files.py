@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from rankwise._files import write_whole
-from rankwise.io._answer import Answer, Controls, as_number
 from rankwise.io._argilla import read_records, write_records
-from rankwise.io._label_studio import read_tasks, write_tasks
 from rankwise.io._potato import read_instances, write_instances
-from rankwise.io._table import open_table, read_columns
-from rankwise.io._table_errors import TableError
-from rankwise.io._write import write_table
+from rankwise.io.answer_controls import Answer, Controls, as_number
+from rankwise.io.label_studio_files import read_tasks, write_tasks
+from rankwise.io.table_errors import TableError
+from rankwise.io.table_reader import open_table, read_columns
+from rankwise.io.writing import write_table
 from rankwise.labels import declared_order, encode, format_labels, is_missing
 
 

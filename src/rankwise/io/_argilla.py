@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rankwise.io._answer import Answer, Controls, as_whole, candidates, interval, mapping, sequence
-from rankwise.io._table_errors import TableError
+from rankwise.io.answer_controls import Answer, Controls, as_whole, candidates, interval, mapping, sequence
+from rankwise.io.table_errors import TableError
 
 
 def read_records(records: Any, controls: Controls) -> Iterator[Answer]:

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as arrow_parquet
 
-from rankwise.io._input_files import ByteStream, File
-from rankwise.io._row_batch import Batch
-from rankwise.io._table_errors import TableError, place, translated
+from rankwise.io.input_files import ByteStream, File
+from rankwise.io.row_batch import Batch
+from rankwise.io.table_errors import TableError, place, translated
 
 _READ_AHEAD = 256 << 10  # bytes of each column
 _MAGIC = b"ARROW1\0\0"

@@ -14,12 +14,12 @@ from typing import Any
 import pyarrow as pa
 
 from rankwise._extras import require
-from rankwise.features._arrow import mixed_column, text_of
-from rankwise.io._csv import NULLS, with_nulls
-from rankwise.io._input_files import File
-from rankwise.io._row_batch import Batch
-from rankwise.io._table_errors import TableError, place, shown, tidy_message, translated
-from rankwise.io._text_files import one_batch
+from rankwise.features.arrow_columns import mixed_column, text_of
+from rankwise.io.csv_files import NULLS, with_nulls
+from rankwise.io.input_files import File
+from rankwise.io.row_batch import Batch
+from rankwise.io.table_errors import TableError, place, shown, tidy_message, translated
+from rankwise.io.text_files import one_batch
 
 _NEEDS = "Excel files need openpyxl: pip install 'rankwise[io]'"
 _OLD_OR_LOCKED = b"\xd0\xcf\x11\xe0"  # first bytes of an .xls, and of a workbook with a password

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.json as arrow_json
 
 from rankwise.io._records import nesting
-from rankwise.io._table_errors import TableError, place, shown
-from rankwise.io._text_files import BadRecordError, TextFile, one_batch, plain_complaint, utf8_complaint
+from rankwise.io.table_errors import TableError, place, shown
+from rankwise.io.text_files import BadRecordError, TextFile, one_batch, plain_complaint, utf8_complaint
 
 _DEEPEST = 100
 _MOST_SPACES = 1000  # before an object in its line

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rankwise.io._answer import Answer, Controls, as_number, candidates, interval, mapping
-from rankwise.io._table_errors import TableError
+from rankwise.io.answer_controls import Answer, Controls, as_number, candidates, interval, mapping
+from rankwise.io.table_errors import TableError
 
 _LOW, _HIGH = "range_low", "range_high"
 _OFF = ("", "false", "False")

@@ -29,11 +29,11 @@ from rankwise._warn import warn_user
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import ROUNDS, State, StateLayout
 from rankwise.base.transaction import reader
-from rankwise.bounds._checks import integer
+from rankwise.bounds.checks import integer
 from rankwise.label_ranking import rounds
 from rankwise.label_ranking._complexity import COMPLEXITIES, Complexity
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
-from rankwise.online._online_estimator import KernelLabels, OnlineEstimator
+from rankwise.online.online_estimator import KernelLabels, OnlineEstimator
 
 _NO_RANKINGS: Codes = np.empty((0, 0), dtype=np.int32)
 

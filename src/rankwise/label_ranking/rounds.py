@@ -13,7 +13,7 @@ from rankwise._kernels.compile import register_jitable
 from rankwise._kernels.heap import heapify, take_top
 from rankwise._kernels.rows import absolute_sizes, n_rows
 from rankwise.base.state import VIOLATIONS
-from rankwise.online._loop import UNCHANGED, make_pass
+from rankwise.online.learning_loop import UNCHANGED, make_pass
 
 #: Places in ``state["counts"]`` after those of all online estimators (VIOLATIONS counts mistakes): labels known so
 #: far, rounds whose joint problem was not solved, and the most iterations in a round.
@@ -105,7 +105,7 @@ def first_unusable_row(X, weight, C, constant, reach):
 
 
 def make_ranker_pass(score_labels, subtract_lag, make_workspace, move_labels):
-    """Compile a pass over rows (:mod:`rankwise.online._loop`) from the functions of one complexity function.
+    """Compile a pass over rows (:mod:`rankwise.online.learning_loop`) from the functions of one complexity function.
 
     A pass learns ``(parameters, counts, sums, rankings)`` with the options ``(averaged, update, C, margin, constant)``
     from labels ``(starts, stops, (indptr, above, below))``. ``constant`` is the value of the constant feature: 1 with

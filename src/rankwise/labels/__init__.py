@@ -5,12 +5,9 @@ Whatever form ``y`` has, it becomes a :class:`Labels`: every row is the interval
 width 0, a missing one the full interval; algorithms do not distinguish them.
 """
 
-from rankwise.labels._encode import declared_order, decode, encode
-from rankwise.labels._encoded import Labels, RankingLabels
-from rankwise.labels._folds import as_labels
-from rankwise.labels._format import format_labels
-from rankwise.labels._multilabel import MultiLabels, encode_multilabel
-from rankwise.labels._order import (
+from rankwise.labels._support import KINDS, estimators_for, estimators_with, require_support
+from rankwise.labels._weights import UNIT_WEIGHTS, check_weights
+from rankwise.labels.class_order import (
     ClassOrder,
     OrderNote,
     OrderWarning,
@@ -19,11 +16,14 @@ from rankwise.labels._order import (
     is_missing,
     warn_of_classes,
 )
-from rankwise.labels._rankings import Preferences, encode_rankings
-from rankwise.labels._support import KINDS, estimators_for, estimators_with, require_support
-from rankwise.labels._text import parse_labels
-from rankwise.labels._unreadable import UnreadableLabelsError
-from rankwise.labels._weights import UNIT_WEIGHTS, check_weights
+from rankwise.labels.encoded_labels import Labels, RankingLabels
+from rankwise.labels.encoding import declared_order, decode, encode
+from rankwise.labels.formatting import format_labels
+from rankwise.labels.multilabel_labels import MultiLabels, encode_multilabel
+from rankwise.labels.ranking_labels import Preferences, encode_rankings
+from rankwise.labels.stratified_folds import as_labels
+from rankwise.labels.text_labels import parse_labels
+from rankwise.labels.unreadable import UnreadableLabelsError
 
 __all__ = [
     "KINDS",

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankwise._errors import RowError
 from rankwise._registry import ESTIMATORS
-from rankwise.labels._encoded import Labels
+from rankwise.labels.encoded_labels import Labels
 
 #: From the most to the least precise. A missing label is the full interval and every estimator takes it as a no-op.
 KINDS = ("exact", "interval", "candidates")

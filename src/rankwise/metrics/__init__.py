@@ -25,7 +25,9 @@ from rankwise.metrics._calibration import (
     set_coverage_scorer,
     set_width,
 )
-from rankwise.metrics._ordinal import (
+from rankwise.metrics._probability import log_score, ranked_probability_score
+from rankwise.metrics._ranking import average_precision, coverage_error, one_error, rank_correlation, ranking_loss
+from rankwise.metrics.ordinal_metrics import (
     accuracy_within,
     confusion_matrix,
     interval_coverage,
@@ -37,9 +39,7 @@ from rankwise.metrics._ordinal import (
     weighted_cost,
     zero_one_loss,
 )
-from rankwise.metrics._probability import log_score, ranked_probability_score
-from rankwise.metrics._ranking import average_precision, coverage_error, one_error, rank_correlation, ranking_loss
-from rankwise.metrics._scorers import (
+from rankwise.metrics.scorers import (
     accuracy_within_one_scorer,
     kendall_tau_scorer,
     neg_cumulative_brier_score_scorer,

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.labels import Labels, encode
-from rankwise.metrics._compare import checked_weights, encode_ordered, labelled_rows, mean
 from rankwise.metrics._probability import (
     Against,
     brier_terms,
@@ -24,6 +23,7 @@ from rankwise.metrics._probability import (
     events,
     ranked_scores,
 )
+from rankwise.metrics.comparison import checked_weights, encode_ordered, labelled_rows, mean
 
 Range = Literal["nearest", "farthest"]
 

@@ -9,7 +9,7 @@ from rankwise._errors import RowError
 from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.labels import Labels
-from rankwise.metrics._compare import checked_weights, encode_ordered, labelled_rows, mean
+from rankwise.metrics.comparison import checked_weights, encode_ordered, labelled_rows, mean
 
 Against = Literal["label", "nearest", "farthest"]
 

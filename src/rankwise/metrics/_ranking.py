@@ -13,8 +13,8 @@ from rankwise._errors import RowError
 from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.labels import ClassOrder, RankingLabels, encode_rankings
-from rankwise.labels._order import show
-from rankwise.metrics._compare import checked_weights, mean
+from rankwise.labels.class_order import show
+from rankwise.metrics.comparison import checked_weights, mean
 
 
 def ranking_loss(relevant: Any, scores: ArrayLike, *, classes: Any = None, sample_weight: Any = None) -> float:

@@ -46,7 +46,7 @@ from rankwise.solvers.row_sums import near_one
 _STATE = ("coef_", "intercept_", "objectives_", "lower_bounds_", "n_annotated_")  # what a model file holds
 
 
-def _has_probabilities(model: MissingLabelClassifier) -> bool:
+def has_probabilities(model: MissingLabelClassifier) -> bool:
     if model.loss != "logistic":
         raise AttributeError(f"probabilities need loss='logistic'. This model has loss={model.loss!r}.")
     return True
@@ -241,7 +241,7 @@ class MissingLabelClassifier(Classifier, TableEstimator):
         """Class of every label, (n, L)."""
         return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.intp)])
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         """Probability of the positive class of every label, (n, L); only with the logistic loss."""
         return np.asarray(expit(self.decision_function(X)))

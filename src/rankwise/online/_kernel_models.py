@@ -27,9 +27,9 @@ from rankwise._types import Codes, Floats
 from rankwise.base.row_data import Rows, first_non_finite, length
 from rankwise.base.state import COUNTS, GIVEN_ORDER, NO_PREDICTIONS, ROUNDS, State, StateArray, grown
 from rankwise.base.transaction import reader
-from rankwise.online._online_estimator import OnlineEstimator, surely
 from rankwise.online._support_budget import remember, shrink
 from rankwise.online._support_vectors import VECTORS, DenseSupport, SparseSupport
+from rankwise.online.online_estimator import OnlineEstimator, surely
 
 #: What the loop over a block reads and fills, besides labels: ``values[b, s]``, the kernel of row b with the vector in
 #: slot s (columns behind the last slot are zero and have zero coefficients); ``within[b, e]``, with row e of the block;

@@ -28,9 +28,9 @@ import numpy as np
 from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._kernels.rows import column, dot, n_entries, value
 from rankwise.decisions.thresholds import rank
-from rankwise.losses._links import LINKS, log_terms
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._threshold_models import score_row
+from rankwise.online.learning_loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.risks.links import LINKS, log_terms
 
 _LOGIT = LINKS["logit"]
 _SMALLEST, _LARGEST = 1e-40, 1e40  # of values that are learnt from: their squares and the inverses are still numbers

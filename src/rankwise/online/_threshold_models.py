@@ -15,8 +15,8 @@ from rankwise.base.row_data import Rows, length
 from rankwise.base.state import LINEAR_THRESHOLDS, ROUNDS
 from rankwise.base.threshold_model import ThresholdModel
 from rankwise.decisions.thresholds import rank_lagged
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, write_back
-from rankwise.online._online_estimator import OnlineEstimator
+from rankwise.online.learning_loop import NOT_FINITE, UNCHANGED, write_back
+from rankwise.online.online_estimator import OnlineEstimator
 
 
 @register_jitable

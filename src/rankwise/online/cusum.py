@@ -37,8 +37,8 @@ from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import COUNTS, averaged
 from rankwise.base.transaction import reader
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
-from rankwise.online._online_estimator import OnlineEstimator
+from rankwise.online.learning_loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online.online_estimator import OnlineEstimator
 
 
 class StepOptions(NamedTuple):

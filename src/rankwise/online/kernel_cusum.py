@@ -33,7 +33,6 @@ from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
 from rankwise.online._kernel_models import SLOTS, KernelEstimator
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
 from rankwise.online._support_budget import admit, scratch
 from rankwise.online.cusum import (
     CumulativeEstimator,
@@ -43,6 +42,7 @@ from rankwise.online.cusum import (
     signed_step,
     winner_and_target,
 )
+from rankwise.online.learning_loop import NOT_FINITE, UNCHANGED, make_pass
 
 
 @register_jitable

@@ -20,7 +20,6 @@ from rankwise._types import Floats
 from rankwise.base.row_data import Rows, length
 from rankwise.base.state import GIVEN_ORDER, averaged
 from rankwise.online._kernel_models import SLOTS, KernelEstimator
-from rankwise.online._loop import make_pass, write_back
 from rankwise.online._support_budget import admit, scratch
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
@@ -31,6 +30,7 @@ from rankwise.online._threshold_models import (
     scores_of_rows,
     with_sentinels,
 )
+from rankwise.online.learning_loop import make_pass, write_back
 
 
 @register_jitable

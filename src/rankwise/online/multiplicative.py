@@ -41,7 +41,6 @@ from rankwise.base.state import COUNTS, ROUNDS, VIOLATIONS, State, StateArray, a
 from rankwise.decisions.thresholds import rank, ranks
 from rankwise.labels import ClassOrder
 from rankwise.online._contest import JUDGED, mode_of
-from rankwise.online._loop import make_pass, write_back
 from rankwise.online._threshold_models import (
     ThresholdEstimator,
     move_violated,
@@ -50,6 +49,7 @@ from rankwise.online._threshold_models import (
     scores_of_rows,
     with_sentinels,
 )
+from rankwise.online.learning_loop import make_pass, write_back
 
 #: Places in ``state["scale"]``: the learning rate, and the exponent that counts as zero.
 ETA, SHIFT = 0, 1

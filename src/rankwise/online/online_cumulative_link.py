@@ -23,10 +23,10 @@ from rankwise.base.row_data import length
 from rankwise.base.state import COUNTS, GIVEN_ORDER, NO_PREDICTIONS, State, StateArray, StateLayout
 from rankwise.base.threshold_model import LinkModel
 from rankwise.labels import ClassOrder
-from rankwise.losses._links import LINKS, quantile
 from rankwise.online._link_filter import LEARN_ALONE, LEARN_FULL
-from rankwise.online._online_estimator import OnlineEstimator
 from rankwise.online._threshold_models import LinearScoreEstimator, scores_of_rows
+from rankwise.online.online_estimator import OnlineEstimator
+from rankwise.risks.links import LINKS, quantile
 
 #: Most features with a full covariance.
 MAX_FULL = 256

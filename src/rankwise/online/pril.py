@@ -35,7 +35,6 @@ import numpy as np
 from rankwise._kernels.compile import inlined, register_jitable
 from rankwise._kernels.rows import axpy_lagged, squared_norm
 from rankwise._sklearn import POSITIVE, StrOptions
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass, write_back
 from rankwise.online._threshold_models import (
     LinearThresholdEstimator,
     both_right,
@@ -46,6 +45,7 @@ from rankwise.online._threshold_models import (
     score_row,
     with_sentinels,
 )
+from rankwise.online.learning_loop import NOT_FINITE, UNCHANGED, make_pass, write_back
 
 
 @inlined

@@ -23,9 +23,9 @@ from rankwise._types import Floats
 from rankwise.base.row_data import Rows
 from rankwise.base.state import COUNTS, StateArray, averaged
 from rankwise.decisions.thresholds import rank
-from rankwise.online._loop import NOT_FINITE, UNCHANGED, make_pass
-from rankwise.online._online_estimator import OnlineEstimator
 from rankwise.online._threshold_models import LinearScoreEstimator
+from rankwise.online.learning_loop import NOT_FINITE, UNCHANGED, make_pass
+from rankwise.online.online_estimator import OnlineEstimator
 
 
 @register_jitable

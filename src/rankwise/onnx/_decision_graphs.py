@@ -21,9 +21,9 @@ from onnx import TensorProto
 
 from rankwise import batch, label_ranking, online, trees
 from rankwise.labels import ClassOrder
-from rankwise.losses._links import quantile
 from rankwise.onnx._graph import Graph
 from rankwise.onnx._tree_ensemble import tree_scores
+from rankwise.risks.links import quantile
 
 #: Names of the values with codes, decision function and, where there are any, probabilities.
 Outputs = tuple[str, ...]
@@ -87,7 +87,7 @@ def _linked(graph: Graph, score: str, model: Any) -> Outputs:
 
 
 def _link_probabilities(graph: Graph, score: str, model: Any) -> str:
-    """Probability of every class (rows, K), by the formulas without differences of :mod:`rankwise.losses._links`.
+    """Probability of every class (rows, K), by the formulas without differences of :mod:`rankwise.risks.links`.
 
     Runtimes have the error function of the probit in single precision only: its probabilities are right to about 1e-7.
     """

@@ -12,7 +12,7 @@ from rankwise._types import Floats
 from rankwise.base.model import Model
 from rankwise.decisions import ranks
 from rankwise.labels import Labels, encode
-from rankwise.plots._score_axis import densities, evenly_spread, score_limits
+from rankwise.plots.score_axis import densities, evenly_spread, score_limits
 
 _GRID = 512
 _FIRST_BAR, _BAR_STEP = 0.1, 0.055  # below the densities, whose peak is at 1

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise._types import Places
 from rankwise.labels import ClassOrder, Labels, encode, is_missing
-from rankwise.labels._order import as_object_array, numbered, tidy
-from rankwise.labels._read import read
+from rankwise.labels.class_order import as_object_array, numbered, tidy
+from rankwise.labels.reading import read
 
 
 @dataclass(frozen=True, eq=False)

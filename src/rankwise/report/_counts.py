@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from rankwise._errors import refuse_many_classes
 from rankwise._types import Floats
 from rankwise.base.model import Predictions
-from rankwise.evaluation._confusion import Counting, confusion_of, farthest_codes
-from rankwise.evaluation._sums import ProbabilitySums, SetSums
+from rankwise.evaluation.confusion import Counting, confusion_of, farthest_codes
+from rankwise.evaluation.quality_sums import ProbabilitySums, SetSums
 from rankwise.labels import Labels
-from rankwise.labels._encoded import nearest_codes
+from rankwise.labels.encoded_labels import nearest_codes
 
 Codes = NDArray[np.integer[Any]]
 

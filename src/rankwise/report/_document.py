@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise._files import require_writable, write_whole
 from rankwise.base.model import Model
-from rankwise.bounds._checks import integer
+from rankwise.bounds.checks import integer
 from rankwise.labels import ClassOrder, check_weights, encode
 from rankwise.report._counts import JudgedRows, RowCounts
 from rankwise.report._examples import FirstRows

@@ -11,7 +11,7 @@ from rankwise._extras import require
 from rankwise.base.model import Model
 from rankwise.base.row_data import rows_at
 from rankwise.explanations import explain
-from rankwise.features._arrow import as_table
+from rankwise.features.arrow_columns import as_table
 from rankwise.labels import Labels
 
 _MOST_ROWS = 100

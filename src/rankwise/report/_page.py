@@ -19,8 +19,8 @@ import numpy as np
 from rankwise._extras import require
 from rankwise._version import __version__
 from rankwise.base.model import Model
-from rankwise.plots._confusion_display import row_shares
-from rankwise.plots._weights_display import largest
+from rankwise.plots.confusion_display import row_shares
+from rankwise.plots.weights_display import largest
 from rankwise.report._card import card
 from rankwise.report._counts import COUNTINGS, RowCounts
 from rankwise.report._pictures import (

@@ -17,8 +17,8 @@ import numpy as np
 from rankwise._types import Floats
 from rankwise.decisions import ranks
 from rankwise.metrics import Reliability
-from rankwise.plots._confusion_display import row_shares
-from rankwise.plots._score_axis import densities, evenly_spread, score_limits
+from rankwise.plots.confusion_display import row_shares
+from rankwise.plots.score_axis import densities, evenly_spread, score_limits
 from rankwise.report._counts import Curve, Sample
 
 SIDE = 1000.0  # of the square

@@ -19,8 +19,8 @@ from scipy.special import ndtri
 from rankwise._types import Floats
 from rankwise.bounds import interval_mae_risk, interval_zero_one_risk
 from rankwise.evaluation import ErrorRange
-from rankwise.evaluation._claims import hoeffding
-from rankwise.metrics._ordinal import kappa_of, macro_error_of, tau_of
+from rankwise.evaluation.error_bounds import hoeffding
+from rankwise.metrics.ordinal_metrics import kappa_of, macro_error_of, tau_of
 from rankwise.report._counts import Cells, RowCounts
 
 _BLOCK = 2_000_000  # numbers that resampling holds at a time

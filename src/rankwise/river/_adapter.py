@@ -14,7 +14,7 @@ from rankwise import online
 from rankwise.base.row_data import Rows
 from rankwise.base.state import GIVEN_ORDER, NO_PREDICTIONS
 from rankwise.labels import check_weights, decode, is_missing
-from rankwise.online._online_estimator import OnlineEstimator
+from rankwise.online.online_estimator import OnlineEstimator
 
 _Labels = NDArray[Any] | list[Any]
 

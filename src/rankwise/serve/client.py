@@ -11,7 +11,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from rankwise._extras import require
-from rankwise.features._arrow import as_table, load_pyarrow
+from rankwise.features.arrow_columns import as_table, load_pyarrow
 from rankwise.labels import format_labels
 
 _ARROW = "application/vnd.apache.arrow.stream"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from rankwise._errors import RowError
-from rankwise.features._arrow import is_text, load_pyarrow, text_of
+from rankwise.features.arrow_columns import is_text, load_pyarrow, text_of
 from rankwise.serve._json_keys import n_keys, require_unique_keys
 from rankwise.serve.problems import Problem
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._types import Floats
-from rankwise.evaluation._sums import RunningLoss
+from rankwise.evaluation.quality_sums import RunningLoss
 from rankwise.labels import ClassOrder, Labels
 
 _POINTS = 240  # of the curve; beyond, every second one is left out

@@ -23,8 +23,8 @@ from scipy import sparse
 from rankwise._errors import RowError
 from rankwise._types import Floats
 from rankwise.base.model import Model, layer_of
-from rankwise.features._arrow import load_pyarrow, text_of, written_number
-from rankwise.features._number_rows import NumberRows
+from rankwise.features.arrow_columns import load_pyarrow, text_of, written_number
+from rankwise.features.number_rows import NumberRows
 from rankwise.labels import Labels, declared_order, encode, require_support
 from rankwise.persistence import ModelFileError, load
 from rankwise.table_model import TableModel, table_encoder

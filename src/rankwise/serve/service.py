@@ -17,7 +17,7 @@ from msgspec.json import decode
 
 from rankwise._errors import RowError
 from rankwise.explanations import explain
-from rankwise.features._arrow import load_pyarrow
+from rankwise.features.arrow_columns import load_pyarrow
 from rankwise.serve.engine import Engine
 from rankwise.serve.events import EventHub
 from rankwise.serve.log_chain import fingerprint

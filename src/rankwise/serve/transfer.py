@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.json import decode
 
 from rankwise._errors import RowError
-from rankwise.features._arrow import load_pyarrow, text_of
+from rankwise.features.arrow_columns import load_pyarrow, text_of
 from rankwise.io import Batch, open_table, write_table
-from rankwise.io._table import warn_of_sheet
+from rankwise.io.table_reader import warn_of_sheet
 from rankwise.persistence import save
 from rankwise.serve.engine import Engine
 from rankwise.serve.replica import built, latest

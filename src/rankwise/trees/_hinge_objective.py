@@ -19,9 +19,9 @@ from scipy.optimize import isotonic_regression
 
 from rankwise._kernels.compile import kernel
 from rankwise._types import Floats, Places
-from rankwise.batch._innermost_intervals import InnermostIntervals
+from rankwise.risks.innermost_intervals import InnermostIntervals
 from rankwise.trees._objective import FLOOR, Objective
-from rankwise.trees._rows import TeamRows
+from rankwise.trees.tree_rows import TeamRows
 
 _STEPS, _ENOUGH = 200, 1e-8  # of the thresholds alone
 _LIGHT = 1e-12  # weight of a threshold without a shortfall

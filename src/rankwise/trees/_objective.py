@@ -1,7 +1,7 @@
 """The likelihood of cumulative links as an objective of boosted trees.
 
 Trees add up to a score f. Each round they get the first and second derivatives by f of every row's ``-log P``
-(:mod:`rankwise.losses._links`), and the thresholds take Newton's step of their own, so that they stay in balance:
+(:mod:`rankwise.risks.links`), and the thresholds take Newton's step of their own, so that they stay in balance:
 
     one pass at (f, t):   derivatives by f, for the next tree
                           t <- t - H^-1 gradient by t, K - 1 unknowns
@@ -9,7 +9,7 @@ Trees add up to a score f. Each round they get the first and second derivatives 
 Both come from one pass over the rows, so a tree gets its derivatives at the thresholds of the round before, which
 differ by what one tree changes. Second derivatives have a small floor: rows far inside the first or the last class have
 none. Thresholds and a constant in f are not both determined, so nothing but the trees moves f. Thresholds that labels
-do not determine are left out, as for :class:`rankwise.CumulativeLink` (:mod:`rankwise.batch._innermost_intervals`).
+do not determine are left out, as for :class:`rankwise.CumulativeLink` (:mod:`rankwise.risks.innermost_intervals`).
 
 A candidate set with gaps is several runs of classes. Its row's derivatives are those of its runs, weighted by their
 probability given the set (EM): the first is exact, the second is that of a convex bound which touches the loss.
@@ -25,10 +25,10 @@ import numpy as np
 
 from rankwise._kernels.compile import kernel
 from rankwise._types import Floats, Places
-from rankwise.batch._innermost_intervals import InnermostIntervals
-from rankwise.batch._link_risk import LOGIT, LinkRisk, newton_step
-from rankwise.losses._links import LINKS, exponential, exponentials, log_terms, logit_slopes, logit_terms, padded
-from rankwise.trees._rows import ALONE, RowBlocks, Team, TeamRows
+from rankwise.risks.innermost_intervals import InnermostIntervals
+from rankwise.risks.link_risk import LOGIT, LinkRisk, newton_step
+from rankwise.risks.links import LINKS, exponential, exponentials, log_terms, logit_slopes, logit_terms, padded
+from rankwise.trees.tree_rows import ALONE, RowBlocks, Team, TeamRows
 
 FLOOR = 1e-6  # of second derivatives
 _LONGEST = 1.0  # step of a threshold in one round: Newton's model may be far from the truth

@@ -23,14 +23,14 @@ from rankwise._types import Floats
 from rankwise._warn import warn_user
 from rankwise.base.probabilities import DECISIONS
 from rankwise.base.row_data import Rows
-from rankwise.batch._innermost_intervals import InnermostIntervals
 from rankwise.labels import Labels, require_support
-from rankwise.losses._links import LINKS
-from rankwise.trees._fitting import FEW, Fit, TreeSettings, check_engine_params, fit_trees
-from rankwise.trees._reading import constraints_of, make_objective, row_weights
-from rankwise.trees._rows import ALONE, Team
-from rankwise.trees._tree_model import TreeModel
+from rankwise.risks.innermost_intervals import InnermostIntervals
+from rankwise.risks.links import LINKS
 from rankwise.trees.arrays import DEEPEST, Trees
+from rankwise.trees.fitting import FEW, Fit, TreeSettings, check_engine_params, fit_trees
+from rankwise.trees.label_reading import constraints_of, make_objective, row_weights
+from rankwise.trees.tree_model import TreeModel
+from rankwise.trees.tree_rows import ALONE, Team
 
 _NARROW = 64  # columns up to which LightGBM counts row by row, which is faster
 BINNED = 50_000  # rows that bins are made from: 200 for each of 255, in half the time of LightGBM's 200,000

@@ -106,7 +106,7 @@ def convert(
     declared = labels.declared
     with plain_errors():
         from rankwise.cli._quarantine import Quarantine
-        from rankwise.io._convert import convert_table
+        from rankwise.io.conversion import convert_table
 
         format = None if output_format is None else output_format.value
         if answers.are_given:

@@ -41,7 +41,7 @@ def evaluate(
         from rankwise.cli._judge import judge_as_it_is, judge_in_folds, judge_progressively
         from rankwise.cli._learnt_rows import RowOverlap
         from rankwise.cli._model_files import open_with_model
-        from rankwise.evaluation._sums import describe
+        from rankwise.evaluation.quality_sums import describe
         from rankwise.persistence import read_notes
 
         ready, source = open_with_model(model, files, rows, labels)

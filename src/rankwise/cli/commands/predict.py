@@ -87,8 +87,8 @@ def predict(
 
 
 def _to_stdout(prediction: Prediction, as_json: bool) -> int:
-    from rankwise.io._text_files import TextStyle
-    from rankwise.io._write import TextBody
+    from rankwise.io.text_files import TextStyle
+    from rankwise.io.writing import TextBody
 
     style = TextStyle(**prediction.style)
     n, body = 0, TextBody(sys.stdout.buffer, "jsonl" if as_json else "csv", prediction.names, style)

@@ -58,7 +58,7 @@ def simulate(
 
         from rankwise.annotation import plan_budget
         from rankwise.evaluation import SimulatedRater, simulate_annotation
-        from rankwise.evaluation._simulation import mean_curve
+        from rankwise.evaluation.annotation_simulation import mean_curve
 
         source = training.open(files)
         encoder = training.encoding.encoder_for(source)
