@@ -146,6 +146,7 @@ class SetSums:
     Examples
     --------
     >>> from rankwise.base.model import Sets
+    >>> from rankwise.labels import encode
     >>> sums = SetSums()
     >>> sums.add(encode([1, (1, 2)], [1, 2, 3]), Sets(np.array([[True, False, False]] * 2), 0.9), None)
     >>> {name: sums.results()["sets"][name] for name in ("coverage", "coverage_at_worst", "width")}
