@@ -26,6 +26,7 @@ __all__ = [
     "output_frame",
     "set_output_frame",
     "take_rows",
+    "within_metrics",
 ]  # fmt: skip
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -55,6 +56,18 @@ def cross_val_predict_encodes() -> bool:
         if frame.f_back is None:
             return False
         frame = frame.f_back
+    return False
+
+
+def within_metrics() -> bool:
+    """Whether a metric of scikit-learn asks for an array of labels right now, and no splitter or caller of ours."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(
+        ("sklearn.", "numpy.", "rankwise.labels.")
+    ):
+        if frame.f_globals["__name__"].startswith("sklearn.metrics."):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
     return False
 
 

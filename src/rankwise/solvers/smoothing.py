@@ -39,6 +39,7 @@ _MEMORY = 20  # pairs that L-BFGS remembers
 _LAST_SMOOTHING = 1e-9
 _LAST_ACCURACY = 1e-16  # of the minimum of a smooth risk
 _UNBOUNDED_ACCURACY = 1e-11  # of one without a regulariser, which has no bound
+_UNBOUNDED_GAIN = 1e-20  # the same for the gain of a step, which is quadratic in the gradient
 _GAP_PER_GAIN = 5.0  # of a dual point with the best offsets for its scores, which are not those of the best scores
 _ROWS_PER_PARAMETER = 40  # in the sample that is solved first
 _ROWS_PER_SAMPLED = 10  # the sample is at most one in so many rows
@@ -206,7 +207,7 @@ class _Continuation:
         self.theta, self.mu = theta, mu
         scores, accuracy = None, self.accuracy * self.tol
         if mu is None and not self.bounded:  # there is no gap to stop at
-            accuracy = min(accuracy, _UNBOUNDED_ACCURACY)
+            accuracy = min(accuracy, _UNBOUNDED_GAIN if self.newton else _UNBOUNDED_ACCURACY)
         self.memory = _QuasiNewton()
         while True:
             smoothed = _Smoothed(self.design, at_smoothing(self.risk, self.mu), self.penalty)
