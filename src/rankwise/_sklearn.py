@@ -26,6 +26,7 @@ __all__ = [
     "output_frame",
     "set_output_frame",
     "take_rows",
+    "within_metrics",
 ]  # fmt: skip
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -58,6 +59,18 @@ def cross_val_predict_encodes() -> bool:
     return False
 
 
+def within_metrics() -> bool:
+    """Whether a metric of scikit-learn asks for an array of labels right now, and no splitter or caller of ours."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(
+        ("sklearn.", "numpy.", "rankwise.labels.")
+    ):
+        if frame.f_globals["__name__"].startswith("sklearn.metrics."):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
 _FOLDS = "sklearn.model_selection."  # where cross_val_score and the searches are
 
 
@@ -84,6 +97,9 @@ def _folds_are_asked_for_unsortable_labels() -> bool:
         if frame.f_code.co_name == "is_classifier" and back.f_globals.get("__name__", "").startswith(_FOLDS):
             function, y, method = back.f_code.co_name, back.f_locals.get("y"), back.f_locals.get("method")
             if not _is_unsortable(y):
+                return False
+            asking = vars(back.f_locals["self"]) if "self" in back.f_locals else back.f_locals
+            if not isinstance(asking.get("cv"), int | None):  # a splitter of the caller's own
                 return False
             if function == "cross_val_predict" and method != "predict":
                 raise RuntimeError(  # pipelines drop a ValueError

@@ -1,5 +1,7 @@
 """Files with decimal commas: labels, predictions and what is copied are read and written with the same settings."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -173,6 +175,42 @@ def test_points_between_thousands_are_refused(made, tmp_path):
     message = run("fit", path, "--decimal", ",", *options).stderr.splitlines()[-1]
     assert "column 'price' holds texts such as '1.000', where points stand between thousands" in message
     succeed("fit", path, "--decimal", ",", "--kind", "price=category", *options)
+
+
+@pytest.mark.parametrize(
+    ("rows", "example"),
+    [
+        (["921;0,5", "1.210;0,7"], "1.210"),  # decimal commas in another column
+        (["2.626,50;1", "921,05;2"], "2.626,50"),  # in the column itself, whose values were an identifier's
+        (["1.234.567;1,5", "12;NA"], "1.234.567"),
+    ],
+)
+def test_points_between_thousands_are_refused_where_the_file_has_decimal_commas(tmp_path, rows, example):
+    path = tmp_path / "g.csv"
+    path.write_text("umsatz;x;n\n" + "".join(f"{row};{1 + i % 2}\n" for _ in range(30) for i, row in enumerate(rows)))
+    message = run("fit", path, "--label", "n", "--output", tmp_path / "n.rankwise").stderr.splitlines()[-1]
+    assert f"column 'umsatz' holds texts such as '{example}', where points stand between thousands" in message
+    succeed("convert", path, "--output", tmp_path / "g.jsonl")
+    assert [row["umsatz"] for row in map(json.loads, (tmp_path / "g.jsonl").read_text().splitlines())][:2] == [
+        text.partition(";")[0] for text in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["921;5", "1.210;7"],  # no decimal comma tells
+        ["921;1,234", "1.210;5,678"],  # which this does not either
+        ["0.921;0,5", "1.210;0,7"],  # points behind a zero are decimal
+        ["1.21;0,5", "1.210;0,7"],
+    ],
+)
+def test_points_before_decimals_are_read_as_such(tmp_path, rows):
+    path = tmp_path / "g.csv"
+    path.write_text("umsatz;x\n" + "\n".join(rows) + "\n")
+    table = open_table(path)
+    assert table.grouped == {}
+    assert table.schema.field("umsatz").type == "double"
 
 
 def test_a_writer_in_python(tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import metrics
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedKFold,
@@ -107,3 +108,46 @@ def test_models_are_compared_in_folds():
         assert row["mae_se"] > 0
     with pytest.raises(ValueError, match="together"):
         evaluation.compare(models, X, y, X)
+
+
+WORDS = ["low", "medium", "high"]
+SCORES = {
+    "accuracy": metrics.accuracy_score,
+    "balanced accuracy": metrics.balanced_accuracy_score,
+    "kappa": metrics.cohen_kappa_score,
+    "confusion matrix": metrics.confusion_matrix,
+    "report": metrics.classification_report,
+}
+
+
+@pytest.mark.parametrize("read", [as_labels, encode])
+@pytest.mark.parametrize("classes", [WORDS, [1, 2, 3]], ids=["words", "numbers"])
+@pytest.mark.parametrize("odd", [None, (0, 1), {0, 2}], ids=["missing", "interval", "candidates"])
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+def test_scores_of_scikit_learn_are_right_or_an_error(read, classes, odd, score):
+    values = [classes[k % 3] for k in range(60)]
+    predicted = [classes[0], *values[:-1]]
+    label = None if odd is None else type(odd)(classes[k] for k in odd)
+    y = read([*values, *[label] * 12], classes=classes)
+    np.testing.assert_equal(score(y[:60], predicted), score(values, predicted))
+    for imprecise in (y, y[59:]):
+        with pytest.raises(ValueError, match=r"rankwise\.metrics, or scoring=rankwise\.evaluation\.IntervalScorer"):
+            score(imprecise, [classes[0]] * len(imprecise))
+
+
+def test_errors_of_scikit_learn_are_refused_too():
+    y = as_labels([1, 2, 3, None] * 12)
+    with pytest.raises(ValueError, match="12 of 48 are imprecise"):
+        metrics.mean_absolute_error(y, np.ones(48))
+
+
+def test_searches_with_a_score_of_scikit_learn_fail_loudly():
+    words = np.array(WORDS)[np.clip(Y // 2, 0, 2)]
+    exact = as_labels(words, classes=WORDS)
+    found = cross_val_score(CumulativeLink(), X, exact, scoring="accuracy")
+    np.testing.assert_array_equal(found, cross_val_score(CumulativeLink(classes=WORDS), X, words, scoring="accuracy"))
+    some = as_labels([None if k % 4 == 0 else word for k, word in enumerate(words)], classes=WORDS)
+    for scoring in ("accuracy", "balanced_accuracy", metrics.make_scorer(metrics.accuracy_score)):
+        with pytest.raises(ValueError, match="IntervalScorer"):
+            cross_val_score(CumulativeLink(), X, some, scoring=scoring, error_score="raise")
+    assert np.isfinite(cross_val_score(CumulativeLink(), X, some, scoring=evaluation.IntervalScorer())).all()

@@ -259,13 +259,14 @@ def require_features(names: Sequence[str], table: Table) -> None:
 
 
 def require_ungrouped(names: Sequence[str], table: Table) -> None:
-    """Refuse numbers such as 1.234 where a decimal comma was declared: they would be read as if it were a point."""
+    """Refuse numbers such as 1.234 where decimals have a comma: they would be read as a little more than one."""
     for name in names:
         example = table.grouped.get(name)
         if example:
+            as_elsewhere = "" if table.decimal == "," else ", as it is in this file"
             raise TableError(
                 f"file {table.files[0]}: column {name!r} holds texts such as {example!r}, where points stand between "
-                f"thousands if the decimal mark is a comma. Write thousands without a mark, or declare "
+                f"thousands if the decimal mark is a comma{as_elsewhere}. Write thousands without a mark, or declare "
                 f"--kind {name}=category."
             )
 

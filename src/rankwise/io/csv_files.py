@@ -21,6 +21,10 @@ from rankwise.io.text_files import TextFile, TextStyle, one_batch, plain_complai
 NULLS = pa.array(arrow_csv.ConvertOptions().null_values, pa.string())
 _QUOTE = ord('"')
 _GROUPED = r"^\s*[+-]?\d{1,3}(\.\d{3})*(,\d+)?\s*$"
+#: The same where no decimal mark is declared: a point behind a leading zero cannot stand between thousands.
+_MAYBE_GROUPED = r"^\s*[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?\s*$"
+_COMMA_DECIMAL = r"^\s*[+-]?(\d*,(\d{1,2}|\d{4,})|0,\d+|[1-9]\d{0,2}(\.\d{3})+,\d+)\s*$"  # not 1,234
+_NEARLY_ALL = 0.95  # as in the columns of numbers of a table
 #: Bytes that are not UTF-8 are an error in their row, not a type.
 _READ_AS = {pa.binary(): pa.string()}
 
@@ -56,19 +60,40 @@ class CSVFile(TextFile):
             )
         types = self._inferred(content)
         self.fields = {name: pa.field(name, types.get(name, pa.null())) for name in self.names}
-        texts = [name for name, kind in types.items() if pa.types.is_string(kind)]
-        if self.style.decimal == "," and texts:
-            self.grouped = self._grouped(content, texts)
+        numbers = [name for name, kind in types.items() if pa.types.is_string(kind) or pa.types.is_floating(kind)]
+        self.grouped = self._grouped(content, types, numbers)
+        for name in self.grouped:  # 1.234 would be a little more than one
+            self.fields[name] = pa.field(name, pa.string())
 
-    def _grouped(self, content: bytes, names: Sequence[str]) -> dict[str, str]:
-        """Columns of texts that are all numbers with points between thousands, each with an example."""
+    def _grouped(self, content: bytes, types: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+        """Columns that are all numbers with points between thousands, each with an example.
+
+        The points are told by a decimal comma, declared or written in one of the columns.
+        """
+        texts = [name for name in names if pa.types.is_string(types[name])]
+        if not texts:
+            return {}
         try:
-            batch = self._read(content, names, {})
+            known = self._texts(content, texts)
+            pattern = _GROUPED
+            if self.style.decimal != ",":
+                pattern = _MAYBE_GROUPED
+                if not any(_has_decimal_commas(column) for column in known.values()):
+                    return {}
+                known = self._texts(content, names)
         except Exception:  # bad rows are reported when they are read
             return {}
-        known = {name: batch.column(name).drop_null() for name in names}
-        found = {n: c for n, c in known.items() if pc.all(pc.match_substring_regex(c, _GROUPED)).as_py() and len(c)}
-        return {name: next((text for text in c.to_pylist() if "." in text), "") for name, c in found.items()}
+        pointed = {name: column.filter(pc.match_substring(column, ".")) for name, column in known.items()}
+        return {
+            name: column[0].as_py()
+            for name, column in pointed.items()
+            if len(column) and pc.all(pc.match_substring_regex(known[name], pattern)).as_py()
+        }
+
+    def _texts(self, content: bytes, names: Sequence[str]) -> dict[str, Any]:
+        """Texts of columns that are not missing."""
+        batch = self._read(content, names, dict.fromkeys(names, pa.string()))
+        return {name: batch.column(name).drop_null() for name in names}
 
     def header_size(self, content: bytes) -> tuple[int, int]:
         starts, lines, end, n_lines = self.records(content)
@@ -167,6 +192,13 @@ def with_nulls(batch: Any, as_they_stand: Set[str]) -> Any:
             if pc.any(missing).as_py():
                 batch = batch.set_column(k, field, pc.if_else(missing, pa.scalar(None, field.type), column))
     return batch
+
+
+def _has_decimal_commas(texts: Any) -> bool:
+    """Whether nearly all texts are numbers and one of them has a comma that can only stand before decimals."""
+    n_numbers = pc.sum(pc.match_substring_regex(texts, _MAYBE_GROUPED)).as_py() or 0
+    is_told = pc.any(pc.match_substring_regex(texts, _COMMA_DECIMAL)).as_py()
+    return bool(is_told) and n_numbers >= _NEARLY_ALL * len(texts)
 
 
 def _type_for(text: str) -> str:

@@ -258,7 +258,7 @@ class Table:
 
     @property
     def grouped(self) -> dict[str, str]:
-        """Columns of CSV with points between thousands beside a declared decimal comma, and an example of each."""
+        """Columns of CSV with points between thousands, as decimal commas tell, and an example of each."""
         return {name: text for reader in self._readers for name, text in getattr(reader, "grouped", {}).items()}
 
     def written_alike(self, format: str | None, decimal: str | None = None) -> dict[str, Any]:

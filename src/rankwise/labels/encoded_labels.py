@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankwise._errors import RowError
+from rankwise._sklearn import within_metrics
 from rankwise._types import Codes
 from rankwise.labels.class_order import ClassOrder, as_object_array, as_text, show
 
@@ -53,6 +54,7 @@ class Labels(EncodedRows):
     Every function and estimator that takes ``y`` also takes these and does not read the labels again.
     scikit-learn's splitters and searches accept them: they have a length, ``labels[rows]`` are the labels of some
     rows, and ``np.asarray(labels)`` is an array of classes, or of texts such as ``3-5`` unless all labels are exact.
+    scikit-learn's metrics take exact ones, and refuse others: :mod:`rankwise.metrics` has those for them.
     ``labels[3]`` and ``labels.tolist()`` give the labels themselves. Do not write into the arrays.
 
     Attributes
@@ -144,9 +146,23 @@ class Labels(EncodedRows):
         if self.is_exact.all():
             array = self.classes[self.lower]
         else:
+            self._refuse_metrics()
             distinct, groups = self.distinct()
             array = np.array([_text(label) for label in distinct.tolist()])[groups]
         return array if dtype is None else array.astype(dtype)
+
+    def _refuse_metrics(self) -> None:
+        """Raise an error if a metric of scikit-learn asks for the array of these labels, not all of which are exact.
+
+        It would compare predictions with texts such as ``3-5``, which none is equal to.
+        """
+        if within_metrics():
+            imprecise, missing = len(self) - int(self.is_exact.sum()), int(self.is_missing.sum())
+            raise ValueError(
+                f"scikit-learn's metrics compare predictions with exact labels, and {imprecise:,} of {len(self):,} are "
+                f"imprecise ({missing:,} of them missing). Use the metrics of rankwise.metrics, or "
+                "scoring=rankwise.evaluation.IntervalScorer(), which take them."
+            )
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -249,18 +265,24 @@ class Labels(EncodedRows):
         mask[np.ix_(by_class, codes)] = self.admissible()[by_class]
         return Labels.from_mask(mask, order)
 
+    def nearest(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Admissible code nearest to each predicted one, the lower of two."""
+        if self.mask is None:
+            return np.asarray(np.clip(codes, self.lower, self.upper), dtype=np.int64)
+        apart = np.abs(np.arange(len(self.order)) - np.asarray(codes)[:, None])
+        return np.asarray(np.where(self.mask, apart, len(self.order)).argmin(axis=1), dtype=np.int64)
+
+    def farthest(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Admissible code farthest from each predicted one, the lower of two: one of the ends."""
+        return np.where(codes - self.lower >= self.upper - codes, self.lower, self.upper).astype(np.int64)
+
     def distance(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Ranks between each predicted code and the nearest admissible one: the interval-insensitive MAE of a row."""
-        codes = np.asarray(codes, dtype=np.int64)
-        return np.asarray(np.abs(codes - nearest_codes(self, codes)))
+        return np.asarray(np.abs(np.asarray(codes, dtype=np.int64) - self.nearest(codes)))
 
-
-def nearest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Admissible code nearest to each predicted one, the lower of two."""
-    if labels.mask is None:
-        return np.asarray(np.clip(codes, labels.lower, labels.upper), dtype=np.int64)
-    apart = np.abs(np.arange(len(labels.order)) - codes[:, None])
-    return np.asarray(np.where(labels.mask, apart, len(labels.order)).argmin(axis=1), dtype=np.int64)
+    def largest_distance(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Ranks between each predicted code and the farthest admissible one."""
+        return np.asarray(np.abs(np.asarray(codes, dtype=np.int64) - self.farthest(codes)))
 
 
 def _text(label: Any) -> str:

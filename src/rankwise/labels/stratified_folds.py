@@ -61,6 +61,7 @@ class FoldedLabels(Labels):
             )
         if exact:
             return super().__array__(dtype, copy)
+        self._refuse_metrics()
         distinct, groups = self.distinct()
         names = Labels.__array__(distinct, np.str_)
         strata = _joined(np.bincount(groups))
