@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankwise._warn import warn_user
 from rankwise._words import either, the_classes
 from rankwise.labels import _lookup
-from rankwise.labels._label_words import folded
+from rankwise.labels._label_words import folded, language_remedy
 from rankwise.labels._scales import ScaleConflictError, number_of, ranks, strays, text_order
 
 _SHOWN = 12
@@ -344,6 +344,7 @@ def _refuse_strays(present: NDArray[Any]) -> None:
         raise UnknownOrderError(
             f"the order of the classes is unknown: most labels {odd[1]}, but not {show(as_object_array(odd[0]))}. "
             f"Correct {'it' if len(odd[0]) == 1 else 'them'}, or declare the order with {the_classes()}."
+            f"{next(filter(None, map(language_remedy, odd[0])), '')}"
         )
     alike: dict[str, str] = {}
     for name in names:
