@@ -110,8 +110,8 @@ def write(
         A remark at the top of the page, such as that the model learnt from these rows; a function that returns it is
         called when all rows have been read.
     learnt : bool or callable, optional
-        Whether the model was fitted to any of these rows, if that is known; a function as for ``remark``. If it was, the
-        page makes no claim about new rows; without it, the page says that it cannot know.
+        Whether the model was fitted to any of these rows, if that is known; a function as for ``remark``. If so,
+        the page makes no claim about new rows; without it, the page says that it cannot know.
 
     Returns
     -------
