@@ -56,4 +56,7 @@ def test_type_checkers_see_every_public_name_as_exported():
     tree = ast.parse(Path(rankwise.__file__).read_text(encoding="utf-8"))
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     exported = [alias.name for node in block.body for alias in node.names if alias.asname == alias.name]
+    for node in block.body:  # and all names of a star's ``__all__``
+        if any(alias.name == "*" for alias in node.names):
+            exported += importlib.import_module(node.module).__all__
     assert sorted(exported) == sorted(set(rankwise.__all__) - {"__version__"})

@@ -98,6 +98,9 @@ def _folds_are_asked_for_unsortable_labels() -> bool:
             function, y, method = back.f_code.co_name, back.f_locals.get("y"), back.f_locals.get("method")
             if not _is_unsortable(y):
                 return False
+            asking = vars(back.f_locals["self"]) if "self" in back.f_locals else back.f_locals
+            if not isinstance(asking.get("cv"), int | None):  # a splitter of the caller's own
+                return False
             if function == "cross_val_predict" and method != "predict":
                 raise RuntimeError(  # pipelines drop a ValueError
                     "scikit-learn's cross_val_predict takes missing labels for a class. Use "

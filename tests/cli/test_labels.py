@@ -40,7 +40,25 @@ def test_words_of_a_language(tmp_path):
     source = table(tmp_path / "t.csv", ["1", "2 bis 3", "mindestens 2", "3", "unbekannt"] * 4)
     learn = ["fit", source, "--label", "y", "--estimator", "PRIL", "-o", tmp_path / "m"]
     assert facts(*learn, "--language", "de")["classes"] == [1, 2, 3]
-    assert "where most are" in run(*learn).stderr
+    message = run(*learn[:-1], tmp_path / "n").stderr
+    assert "row 2 (line 3): 'y': cannot read '2 bis 3' as a label. It is written in German" in message
+    assert "--language de. 4 rows" in message
+    assert "'mindestens 2' (row 3 (line 4) and 3 more), 'unbekannt' (row 5 (line 6) and 3 more)." in message
+
+
+def test_a_model_remembers_the_language(tmp_path):
+    source = table(tmp_path / "t.csv", ["1", "2 bis 3", "mindestens 2", "3", "unbekannt"] * 4)
+    learn = ["fit", source, "--label", "y", "--estimator", "PRIL", "--language", "de", "-o", tmp_path / "m"]
+    facts(*learn)
+    given = ["evaluate", tmp_path / "m", source, "--label", "y"]
+    assert facts(*given) == facts(*given, "--language", "de")
+    assert "declare the language, --language de" in run(*given, "--language", "en").stderr
+    report = run("report", tmp_path / "m", source, "--label", "y", "-o", tmp_path / "page.html")
+    assert report.exit_code == 0, report.stderr
+    notes = rw.persistence.read_notes(tmp_path / "m")
+    assert notes["language"] == "de"
+    facts(*learn[:-4], "--classes", "1..3", "--on-error", "skip", "-o", tmp_path / "english")
+    assert "language" not in rw.persistence.read_notes(tmp_path / "english")
 
 
 def test_every_unreadable_label_is_named_with_its_lines(tmp_path):

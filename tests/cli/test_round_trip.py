@@ -133,7 +133,7 @@ def test_class_names_in_their_order(tmp_path):
 
 
 def test_strings_without_an_order_warn_in_one_line(tmp_path):
-    write(pd.DataFrame({"a": [0.0, 1.0, 2.0], "y": ["low", "mid", "high"]}), tmp_path / "t.csv")
+    write(pd.DataFrame({"a": [0.0, 1.0, 2.0], "y": ["red", "amber", "green"]}), tmp_path / "t.csv")
     result = run("fit", tmp_path / "t.csv", "--label", "y", "-o", tmp_path / "m")
     assert result.exit_code == 0
     assert result.stderr.count("\n") == result.stderr.count("rankwise: warning: ") == 1

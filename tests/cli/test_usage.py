@@ -159,7 +159,7 @@ class TestOthers:
         assert "nine.csv, row 1 (line 2)" in said
         assert "classes [1, 2, 3, 4]" in said
         said = fail(1, "evaluate", model, data, "--label", "grade", "--method", "cv", "--folds", "100")
-        assert "n_splits must be at most the number of rows" in said
+        assert "--folds must be at most the number of rows" in said
 
     def test_compare(self, data):
         assert "SVOR:alpha=auto" in succeed("compare", data, "--label", "grade")  # a list of its own
@@ -393,7 +393,7 @@ class TestWords:
     @pytest.mark.parametrize(
         ("rows", "said"),
         [
-            ("a,grade\n1,good\n2,bad\n3,fine\n", "If that is not their order, give --classes LOWEST,...,HIGHEST."),
+            ("a,grade\n1,red\n2,amber\n3,green\n", "If that is not their order, give --classes LOWEST,...,HIGHEST."),
             ("a,grade\n1,1.5\n2,2.7\n3,3.1\n", "or declare them with --classes A,B,C."),
             ("a,grade\n1,?\n2,?\n", "declare them with --classes A,B,C."),
             ("a,grade\n1,\udcfc\n", "unless another encoding is given (--encoding cp1252, say). Got the byte 0xfc in"),

@@ -87,12 +87,12 @@ def test_auto_decides_and_says_so(rng):
 
 def test_a_curve_is_learnt(rng):
     X = pd.DataFrame({"a": rng.uniform(-2, 2, 600)})
-    y = np.digitize(X["a"] ** 2, [1, 2]) + 1
+    y = np.digitize(X["a"] ** 2 + rng.normal(0, 0.1, 600), [1, 2]) + 1
     errors = {
         numbers: -rw.TableModel(rw.SVOR(), TableEncoder(numbers=numbers)).fit(X[:400], y[:400]).score(X[400:], y[400:])
         for numbers in ("linear", "spline")
     }
-    assert errors["spline"] < 0.1 < 0.5 < errors["linear"]
+    assert errors["spline"] < 0.15 < 0.5 < errors["linear"]
 
 
 def test_kernels_get_numbers_as_they_are(rng):

@@ -107,7 +107,7 @@ class TestKinds:
             ({"siez": "number"}, "kinds names the column 'siez'; did you mean 'size'?"),
             (
                 {"size": "day"},
-                "must be one of number, boolean, duration, date, category, text, date-dmy, date-mdy, ignore. Got 'day'",
+                "number, boolean, duration, date, category, ordered, text, date-dmy, date-mdy, ignore. Got 'day'",
             ),
             ({"size": "date"}, "column 'size' held dates when fitted, and now double"),
             ({"size": "text"}, "column 'size' cannot be text: it holds double"),

@@ -68,6 +68,64 @@ def test_columns_may_be_arrays(tmp_path, name):
         assert back["seconds"] == [1.5, None]
 
 
+ALL_CLASSES = "item,rater,label\na,x,3-5\nb,x,4-5\nc,y,5\nd,y,3|5\ne,y,?\nf,y,>=3\n"
+
+
+@pytest.mark.parametrize("classes", [[], ["--classes", "3..5"]])
+@pytest.mark.parametrize("name", [*ANNOTATION_FORMATS, "csv"])
+def test_a_range_of_all_classes_is_no_missing_answer(tmp_path, name, classes):
+    source = tmp_path / "answers.csv"
+    source.write_text(ALL_CLASSES)
+    output = tmp_path / ("back.csv" if name == "csv" else "back.json")
+    if name == "csv":
+        assert run("convert", str(source), "--answers-to", "potato", "-o", str(tmp_path / "a.json")).exit_code == 0
+        options = [str(tmp_path / "a.json"), "--answers-from", "potato"]
+    else:
+        options = [str(source), "--answers-to", name]
+    assert run("convert", *options, *classes, "-o", str(output)).exit_code == 0
+    back = read_answers(output, None if name == "csv" else name)
+    labels = dict(zip(back["item"], back["label"], strict=True))
+    expected = {"a": "3-5", "b": "4-5", "c": "5", "d": "3|5", "e": "?", "f": ">=3"} if name == "csv" else {
+        "a": (3, 5), "b": (4, 5), "c": 5, "d": frozenset({3, 5}), "e": None, "f": (3, None)
+    }  # fmt: skip
+    assert labels == expected
+
+
+def test_labels_as_arrays_and_names_of_all_classes(tmp_path):
+    table = {"item": ["a", "b"], "rater": ["x", "x"]}
+    write_answers({**table, "label": np.array([[1.0, 2.0], [2.0, np.nan]])}, tmp_path / "a.json", "label-studio")
+    assert read_answers(tmp_path / "a.json")["label"] == [(1, 2), 2]
+    write_answers({**table, "label": ["low-mid", "mid"]}, tmp_path / "a.csv", classes=["low", "mid"])
+    assert read_answers(tmp_path / "a.csv")["label"] == ["low-mid", "mid"]
+
+
+def test_errors_about_answers_name_the_file_and_the_line(tmp_path):
+    source, target = tmp_path / "answers.csv", str(tmp_path / "a.json")
+    source.write_text(ALL_CLASSES)
+    message = run("convert", str(source), "--answers-to", "argilla", "--classes", "1,2,3", "-o", target).stderr
+    assert f"file {source}, row 1 (line 2): 'label': the label '3-5' is not one of the classes [1, 2, 3]" in message
+    assert "'4-5' (row 2 (line 3))" in message
+    assert run("convert", str(source), "--answers-to", "argilla", "-o", target).exit_code == 0
+    message = run("convert", target, "--answers-from", "argilla", "--classes", "4,5", "-o", str(tmp_path / "b.csv"))
+    assert f"file {target}, item 'a', rater 'x': 'label': " in message.stderr
+
+
+def test_a_file_for_a_tool_has_no_name_of_a_table(tmp_path):
+    source, target = tmp_path / "answers.csv", tmp_path / "tasks.csv"
+    source.write_text(ALL_CLASSES)
+    message = run("convert", str(source), "--answers-to", "label-studio", "-o", str(target)).stderr
+    assert f"file {target}: a file for label-studio is JSON, so its name must end with .json." in message
+    assert not target.exists()
+
+
+def test_the_command_names_the_option_for_the_question(tmp_path):
+    results = [{"from_name": name, "type": "rating", "value": {"rating": 4}} for name in ("stars", "mood")]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": [{"result": results}]}]))
+    message = run("convert", str(path), "--answers-from", "label-studio", "-o", str(tmp_path / "a.csv")).stderr
+    assert "which control holds the class: mood, stars? Name it with --question." in message
+
+
 LABEL_STUDIO = [
     {
         "id": 12,

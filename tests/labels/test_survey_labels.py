@@ -146,6 +146,41 @@ def test_what_begins_with_a_number():
     assert not is_date("1 - january")
 
 
+GERMAN = ["1 = schlecht", "2 = mittel", "3 = gut"]
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "row", "language"),
+    [
+        ([*GERMAN, "1-2", "weiß nicht"], None, 4, "de"),
+        ([*GERMAN, "weiß nicht"], None, None, "de"),
+        ([*GERMAN, "1-2", "mindestens 2"], None, 4, "de"),
+        ([*GERMAN, "1-2", "weiß nicht"], GERMAN, 4, "de"),
+        (["1", "2", "3", "2 bis 3"], None, 3, "de"),
+        (["1", "2", "3", "2 ou 3"], [1, 2, 3], 3, "fr"),
+        (["1", "2", "3 estrellas"], [1, 2, 3], 2, "es"),
+        (["gut", "mittel", "mindestens mittel"], ["mittel", "gut"], 2, "de"),
+    ],
+)
+def test_words_of_another_language_are_named_with_the_remedy(y, classes, row, language):
+    where = "" if row is None else rf"^row {row}: .*{y[row]}"
+    with pytest.raises(ValueError, match=where + rf'.*declare the language, parse_labels\(..., language="{language}"'):
+        encode(y, classes)
+    encode(rw.labels.parse_labels(y, classes, language=language), classes)
+
+
+@pytest.mark.parametrize("text", ["5 bis 9", "gut", "weniger als nichts", "de 1", "x" * 500])
+def test_other_words_are_no_language(text):
+    with pytest.raises(ValueError, match="is not one of the classes") as caught:
+        encode(["1", "2", text], [1, 2, 3])
+    assert "language" not in str(caught.value)
+
+
+def test_the_name_without_a_number_is_to_blame_and_not_the_interval():
+    with pytest.raises(ValueError, match="row 4: the label 'keine Ahnung' has no leading number, as most names have"):
+        encode([*GERMAN, "1-2", "keine Ahnung"])
+
+
 # -- scales of words ---------------------------------------------------------------------------------------------------
 
 
@@ -247,12 +282,11 @@ def test_streams():
     assert words.classes_.tolist() == ["never", "often", "always"]
 
 
-def test_metrics_know_the_order():
+def test_metrics_take_the_declared_order():
     expected = rw.metrics.mean_absolute_error(LEVELS, LEVELS[::-1])
-    assert rw.metrics.mean_absolute_error(NUMBERED, NUMBERED[::-1]) == expected
+    assert rw.metrics.mean_absolute_error(NUMBERED, NUMBERED[::-1], classes=NAMES) == expected
     words = [AGREEMENT[k] for k in LEVELS]
-    with pytest.warns(OrderNote):
-        assert rw.metrics.mean_absolute_error(words, words[::-1]) == expected
+    assert rw.metrics.mean_absolute_error(words, words[::-1], classes=AGREEMENT) == expected
     some = [NUMBERED[0], NUMBERED[-1], "9 - disagree"]  # each side has some of the classes
     assert rw.metrics.mean_absolute_error(NUMBERED[:3], some, classes=NAMES) == (0 + 4 + 1) / 3
 

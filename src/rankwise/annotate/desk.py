@@ -335,7 +335,6 @@ class Desk:
         controls = [a for a in self._answers.values() if a.control and not a.undone and a.said != "?"]
         if not controls:
             return []
-        admitted = encode([a.said for a in controls], self.order).admissible()
-        away = np.abs(np.arange(len(self.order)) - np.array([[a.predicted] for a in controls]))
-        near, far = np.where(admitted, away, np.inf).min(axis=1), np.where(admitted, away, -1.0).max(axis=1)
-        return [ControlAnswer(a.minutes, a.labels, n, f) for a, n, f in zip(controls, near, far, strict=True)]
+        labels, codes = encode([a.said for a in controls], self.order), np.array([a.predicted for a in controls])
+        ends = zip(controls, labels.distance(codes), labels.largest_distance(codes), strict=True)
+        return [ControlAnswer(a.minutes, a.labels, float(near), float(far)) for a, near, far in ends]

@@ -137,6 +137,8 @@ class FitJob:
             notes["index_base"] = source.index_base
         if "decimal" in source.reading:
             notes["decimal"] = source.reading["decimal"]
+        if source.labels.language != "en":
+            notes["language"] = source.labels.language
         save(model, self.output, notes=notes)
         return {
             "model": str(self.output),

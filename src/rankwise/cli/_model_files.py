@@ -26,7 +26,9 @@ def open_with_model(
 ) -> tuple[TableModel, LabelledFiles]:
     """A model that takes raw rows, and files with its columns; without ``labels``, files need no labels."""
     model = load_model(path)
-    rows = rows.as_learnt(model, read_notes(path), files)
+    notes = read_notes(path)
+    rows = rows.as_learnt(model, notes, files)
+    labels = None if labels is None else labels.as_learnt(notes)
     source = LabelledFiles(files, rows, labels, features=known_columns(model), texts=text_columns(model))
     model = for_columns(model, source.features, is_svmlight=source.is_svmlight)
     source.order = ClassOrder(model.classes_)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LABELS, _FILES, _ROWS = "Labels", "Files", "Rows"
 _CLASSES = "All classes, lowest first: low,medium,high or 1..10. Without it the labels are read once more for them."
+_LANGUAGE = "Language of words in labels, such as 'at least 4'; by default that of the model, or English."
 _QUARANTINE = "With --on-error skip: JSON lines with file, row, reason and text of each skipped row."
 _STRICT = "With --on-error skip: end with exit code 3 if more than a twentieth of the rows were skipped."
 _SEPARATOR = "Separator of CSV columns. By default found in the header: , ; tab or |."
@@ -69,13 +70,16 @@ class LabelOptions:
     lower: Annotated[str | None, option("Column of lowest admissible classes.", _LABELS)] = None
     upper: Annotated[str | None, option("Column of highest admissible classes.", _LABELS)] = None
     weight: Annotated[str | None, option("Column of weights, >= 0.", _LABELS)] = None
-    language: Annotated[Language, option("Language of words in labels, such as 'at least 4'.", _LABELS, None)] = (
-        Language.en
-    )
+    language: Annotated[Language | None, option(_LANGUAGE, _LABELS, None)] = None
 
     @property
     def are_given(self) -> bool:
         return any(name is not None for name in (self.label, self.lower, self.upper))
+
+    def as_learnt(self, notes: Mapping[str, Any]) -> Self:
+        """The same for files that a model predicts: words are in the language of those it learnt from."""
+        learnt = notes.get("language")
+        return self if self.language is not None or learnt is None else replace(self, language=Language(learnt))
 
     def columns_of(self, table: Table) -> LabelColumns:
         """The columns, which the files must have; those of an svmlight file are fixed."""
@@ -96,7 +100,8 @@ class LabelOptions:
         if self.label is None and (self.lower is None or self.upper is None):
             given, other = ("--lower", "--upper") if self.upper is None else ("--upper", "--lower")
             raise typer.BadParameter(f"{given} needs {other}: an interval has two ends.")
-        labels = LabelColumns(self.label, self.lower, self.upper, self.weight, self.language.value, table.decimal)
+        language = self.language or Language.en
+        labels = LabelColumns(self.label, self.lower, self.upper, self.weight, language.value, table.decimal)
         for name in ("label", "lower", "upper", "weight"):
             if getattr(labels, name) is not None:
                 require_column(getattr(labels, name), table.schema.names, f"--{name}")

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from rankwise._errors import refuse_many_classes
 from rankwise._types import Floats
 from rankwise.labels import Labels
-from rankwise.labels.encoded_labels import nearest_codes
 from rankwise.metrics.comparison import compare
 from rankwise.metrics.ordinal_metrics import MOST_OF_A_TABLE
 
@@ -56,11 +55,6 @@ def confusion_of(labels: Labels, codes: NDArray[np.integer[Any]], weight: Floats
         admitted = labels.admissible()
         share = weight / admitted.sum(axis=1)
         return np.array([np.bincount(codes, share * column, n_classes) for column in admitted.T], dtype=np.float64)
-    charged = nearest_codes(labels, codes) if counting == "nearest" else farthest_codes(labels, codes)
+    charged = labels.nearest(codes) if counting == "nearest" else labels.farthest(codes)
     cells = np.bincount(charged * n_classes + codes, weight, n_classes * n_classes)
     return np.asarray(cells, dtype=np.float64).reshape(n_classes, n_classes)
-
-
-def farthest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Admissible code farthest from each predicted one, the lower of two: one of the ends."""
-    return np.where(codes - labels.lower >= labels.upper - codes, labels.lower, labels.upper).astype(np.int64)

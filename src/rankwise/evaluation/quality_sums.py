@@ -45,7 +45,7 @@ class RunningLoss:
             kept = np.flatnonzero(~missing & (w > 0))
             labels, codes, w = labels.take(kept), codes[kept], w[kept]
         nearest = labels.distance(codes).astype(np.float64)
-        farthest = np.maximum(np.abs(codes - labels.lower), np.abs(labels.upper - codes)).astype(np.float64)
+        farthest = labels.largest_distance(codes).astype(np.float64)
         losses = np.stack([nearest, nearest > 0, nearest <= 1, farthest])
         self.n_rows += len(labels)
         self.n_exact += int(np.count_nonzero(labels.is_exact))
@@ -146,6 +146,7 @@ class SetSums:
     Examples
     --------
     >>> from rankwise.base.model import Sets
+    >>> from rankwise.labels import encode
     >>> sums = SetSums()
     >>> sums.add(encode([1, (1, 2)], [1, 2, 3]), Sets(np.array([[True, False, False]] * 2), 0.9), None)
     >>> {name: sums.results()["sets"][name] for name in ("coverage", "coverage_at_worst", "width")}

@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("rankwise.io needs pyarrow: pip install 'rankwise[io]'") from None
 
-from rankwise.io._answer_files import ANNOTATION_FORMATS, read_answers, read_items, write_answers
+from rankwise.io.answer_files import ANNOTATION_FORMATS, read_answers, read_items, write_answers
 from rankwise.io.conversion import convert
 from rankwise.io.label_columns import LabelColumns
 from rankwise.io.row_batch import Batch, numeric_matrix

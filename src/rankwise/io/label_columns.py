@@ -25,8 +25,8 @@ from rankwise.labels.grammar import LabelReader
 from rankwise.labels.raw_labels import Texts, as_ends, whole_if_possible
 from rankwise.labels.reading import candidate_sets, read
 from rankwise.labels.text_labels import distinct_texts, parse_column, parse_ends
-from rankwise.labels.unreadable import UnreadableLabelsError, has_name, mixed_types
-from rankwise.labels.whole_columns import ReadTexts, above_scale, order_of_labels, other_scale
+from rankwise.labels.unreadable import UnreadableLabelsError, has_name
+from rankwise.labels.whole_columns import ReadTexts, above_scale, odd_among, order_of_labels, other_scale
 
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])([+-]?[0-9]*),([0-9]+)(?![\w.,])")
 
@@ -417,14 +417,12 @@ def _same_scale(known: ReadTexts | None, other: ReadTexts | None) -> ReadTexts |
 
 def _refuse_mixed_types(labels: list[Any], columns: LabelColumns, again: Callable[[], Iterable[GoodLabels]]) -> None:
     """Reject a mixture of numbers and names; the error lists the labels of the rarer type with their rows."""
-    names = {label for label in labels if has_name(label)}
-    if not names or len(names) == len(labels):
+    if len(set(map(has_name, labels))) < 2:
         return
     counts, first = _occurrences(again())
-    of_names = sum(counts[label] for label in names)
-    is_odd, kind = (True, "numbers") if 2 * of_names <= sum(counts[label] for label in labels) else (False, "names")
-    odd = [label for label in counts if label is not None and (label in names) == is_odd]
-    raise _located_error(mixed_types(odd[0], kind), odd, counts, first, columns)
+    met = [label for label in counts if label is not None]
+    odd = odd_among(met, np.array([counts[label] for label in met]))
+    raise _located_error(next(iter(odd.values())), [met[k] for k in odd], counts, first, columns)
 
 
 def _occurrences(labels: Iterable[GoodLabels]) -> tuple[Counter[Any], dict[Any, tuple[Batch, int]]]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rankwise._words import either
 from rankwise.io.answer_controls import Answer, Controls, as_whole, candidates, interval, mapping, sequence
 from rankwise.io.table_errors import TableError
 
@@ -76,10 +77,14 @@ def _resolved(controls: Controls, found: Iterable[Iterable[str]]) -> Controls:
     """Controls with the name of the one that holds the class; ``found`` are those of each answer, but for the ends."""
     names = sorted({name for names in found for name in names})
     if controls.question is None and len(names) > 1:
-        raise TableError(f"which control holds the class: {', '.join(names)}? Name it as the question.")
+        raise TableError(f"which control holds the class: {', '.join(names)}? {_name_it()}.")
     if controls.question is not None and names and controls.question not in names:
         raise TableError(f"no answer has a control {controls.question!r}; there are {', '.join(names)}.")
     return replace(controls, question=names[0]) if controls.question is None and names else controls
+
+
+def _name_it() -> str:
+    return f"Name it {either('as the question', 'with --question')}"
 
 
 def _names(result: Sequence[Any], controls: Controls) -> Iterator[str]:
@@ -124,7 +129,7 @@ def label_of(result: Sequence[Any], controls: Controls) -> Any:
             exact += given
             names |= {str(name)} if given else set()
     if len(names) > 1:
-        raise TableError(f"which control holds the class: {', '.join(sorted(names))}? Name it as the question.")
+        raise TableError(f"which control holds the class: {', '.join(sorted(names))}? {_name_it()}.")
     return _one_label(exact, ends, next(iter(names), ""))
 
 
@@ -179,9 +184,7 @@ def _resolved_in(lines: Sequence[Mapping[str, Any]], controls: Controls) -> Cont
     if any(beside):
         known = ", ".join(sorted(set().union(*beside)))
         if controls.question is None:
-            raise TableError(
-                f"which entry holds the class: {known}? Name it as the question: a choice looks like data."
-            )
+            raise TableError(f"which entry holds the class: {known}? {_name_it()}: a choice looks like data.")
         raise TableError(f"no answer has a control {controls.question!r}; there are {known}.")
     return controls
 

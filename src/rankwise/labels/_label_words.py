@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
+
+from rankwise._words import either, remedy
 
 _DASHES = "‐‑‒–—−﹣"
 _SPACES = "\u00a0\u2007\u2009\u202f\u3000\ufeff"
+_LONGEST = 200  # characters of a text whose language is sought
 _INVISIBLE = "\u00ad\u200b\u200e\u200f\u2060"
 _REPLACED: dict[str, str | None] = {
     **{chr(0xFF01 + k): chr(0x21 + k) for k in range(94)},  # full-width forms of ASCII
@@ -111,6 +115,8 @@ _WORDS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 LANGUAGES = tuple(_WORDS)
+_NAMES = {"en": "English", "de": "German", "fr": "French", "es": "Spanish"}
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
 def plain(text: str) -> str:
@@ -145,6 +151,40 @@ def patterns(
         re.compile(rf"(?<!\s)\s+(?:{'|'.join(words['|'])})\s+", re.IGNORECASE),
         re.compile(rf"(?<=\d)\s*(?:{'|'.join(words['unit'])})$", re.IGNORECASE),
     )
+
+
+def language_of(
+    text: str, is_end: Callable[[str], bool] = lambda end: _NUMBER.fullmatch(end) is not None
+) -> str | None:
+    """The language in which a text is a missing label or made of classes; ``is_end`` tells a class, or a number.
+
+    >>> language_of("weiß nicht"), language_of("mindestens 4"), language_of("mindestens gut")
+    ('de', 'de', None)
+    """
+    written = plain(text)
+    for language in LANGUAGES if len(text) <= _LONGEST else ():
+        missing, phrases, between, unit = patterns(language)
+        if folded(text) in missing - _MISSING:
+            return language
+        matches = (match.groups() for _, phrase in phrases if (match := phrase.fullmatch(written)))
+        pieces = between.split(written)
+        for ends in (
+            *matches,
+            pieces if len(pieces) > 1 else (),
+            [unit.sub("", written)] if unit.search(written) else (),
+        ):
+            if ends and all(is_end(unit.sub("", end.strip())) for end in ends):
+                return language
+    return None
+
+
+def language_remedy(text: str, *is_end: Callable[[str], bool]) -> str:
+    """What to do about a label that is a word of another language than declared; nothing if it is not."""
+    language = language_of(text, *is_end)
+    if language is None:
+        return ""
+    how = either(f'parse_labels(..., language="{language}")', f"--language {language}")
+    return remedy(f" It is written in {_NAMES[language]}: declare the language, {how}.")
 
 
 def _phrase(phrase: str) -> re.Pattern[str]:

@@ -77,8 +77,8 @@ SCALES: dict[str, tuple[str, ...]] = {
         " < muy grave|muy severo|muy severa|extremo",
     ),
     "level": (
-        "very low < low < medium|moderate|middle < high < very high",
-        "low < medium|moderate < high < critical",
+        "very low < low < medium|mid|moderate|middle < high < very high",
+        "low < medium|mid|moderate < high < critical",
         "sehr niedrig|sehr gering < niedrig|gering < mittel < hoch < sehr hoch",
         "niedrig|gering < mittel < hoch < kritisch",
         "très faible|très bas|très basse < faible|bas|basse < moyen|moyenne < élevé|élevée|haut|haute"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankwise._warn import warn_user
 from rankwise._words import either, the_classes
 from rankwise.labels import _lookup
-from rankwise.labels._label_words import folded
+from rankwise.labels._label_words import folded, language_remedy
 from rankwise.labels._scales import ScaleConflictError, number_of, ranks, strays, text_order
 
 _SHOWN = 12
@@ -264,10 +264,13 @@ def show(classes: NDArray[Any]) -> str:
     return f"[{', '.join(values)}]"
 
 
-def infer_order(values: NDArray[Any], *, warn: bool = True, needed_by: str | None = None) -> ClassOrder:
+def infer_order(
+    values: NDArray[Any], *, warn: bool = True, needed_by: str | None = None, counts_ranks: bool = False
+) -> ClassOrder:
     """Order of the labels that occur: numbers sort, strings sort with a warning that tells how to declare the order.
 
-    ``needed_by`` is the name of a function whose result would be wrong in another order: strings are refused.
+    ``needed_by`` is the name of a function whose result would be wrong in another order: strings are refused. If it
+    ``counts_ranks``, so are names that tell their order, since a class that does not occur would have no rank.
     """
     if values.dtype.kind == "f":
         present = np.unique(values[np.isfinite(values)])
@@ -287,6 +290,12 @@ def infer_order(values: NDArray[Any], *, warn: bool = True, needed_by: str | Non
             f"{show(as_object_array(told.classes))}: declare the classes with {the_classes()}."
         )
     if told is not None and not told.others:
+        if needed_by is not None and counts_ranks:
+            raise UnknownOrderError(
+                f"{needed_by} counts ranks, and names do not tell which classes lie between them. Got "
+                f"{show(as_object_array(told.classes))}: declare all classes, {either(_LOWEST_FIRST, _AS_OPTION)}, or "
+                "make y an ordered Categorical."
+            )
         if told.scale is not None and (warn or needed_by is not None):
             classes = show(as_object_array(told.classes))
             warn_user(
@@ -335,6 +344,7 @@ def _refuse_strays(present: NDArray[Any]) -> None:
         raise UnknownOrderError(
             f"the order of the classes is unknown: most labels {odd[1]}, but not {show(as_object_array(odd[0]))}. "
             f"Correct {'it' if len(odd[0]) == 1 else 'them'}, or declare the order with {the_classes()}."
+            f"{next(filter(None, map(language_remedy, odd[0])), '')}"
         )
     alike: dict[str, str] = {}
     for name in names:

@@ -265,18 +265,24 @@ class Labels(EncodedRows):
         mask[np.ix_(by_class, codes)] = self.admissible()[by_class]
         return Labels.from_mask(mask, order)
 
+    def nearest(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Admissible code nearest to each predicted one, the lower of two."""
+        if self.mask is None:
+            return np.asarray(np.clip(codes, self.lower, self.upper), dtype=np.int64)
+        apart = np.abs(np.arange(len(self.order)) - np.asarray(codes)[:, None])
+        return np.asarray(np.where(self.mask, apart, len(self.order)).argmin(axis=1), dtype=np.int64)
+
+    def farthest(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Admissible code farthest from each predicted one, the lower of two: one of the ends."""
+        return np.where(codes - self.lower >= self.upper - codes, self.lower, self.upper).astype(np.int64)
+
     def distance(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Ranks between each predicted code and the nearest admissible one: the interval-insensitive MAE of a row."""
-        codes = np.asarray(codes, dtype=np.int64)
-        return np.asarray(np.abs(codes - nearest_codes(self, codes)))
+        return np.asarray(np.abs(np.asarray(codes, dtype=np.int64) - self.nearest(codes)))
 
-
-def nearest_codes(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Admissible code nearest to each predicted one, the lower of two."""
-    if labels.mask is None:
-        return np.asarray(np.clip(codes, labels.lower, labels.upper), dtype=np.int64)
-    apart = np.abs(np.arange(len(labels.order)) - codes[:, None])
-    return np.asarray(np.where(labels.mask, apart, len(labels.order)).argmin(axis=1), dtype=np.int64)
+    def largest_distance(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Ranks between each predicted code and the farthest admissible one."""
+        return np.asarray(np.abs(np.asarray(codes, dtype=np.int64) - self.farthest(codes)))
 
 
 def _text(label: Any) -> str:

@@ -23,7 +23,7 @@ from rankwise.labels.class_order import (
 from rankwise.labels.encoded_labels import Labels
 from rankwise.labels.encoding import declared_order, encode
 from rankwise.labels.grammar import LabelReader
-from rankwise.labels.raw_labels import Candidates, Coded, Exact, Intervals, Texts
+from rankwise.labels.raw_labels import Candidates, Coded, Exact, Intervals, Raw, Texts, read_cells
 from rankwise.labels.reading import read
 from rankwise.labels.unreadable import map_distinct
 
@@ -60,6 +60,39 @@ def format_labels(y: Any, classes: Any = None, *, style: str = "shortest") -> ND
     order = _order_of(y, classes)
     reader = LabelReader(order)
     return _map_labels(y, order, lambda label: _written(label, reader, style))
+
+
+def labels_as_given(y: Any, labels: Labels, *, classes_are_declared: bool) -> list[Any]:
+    """The ``labels`` that ``y`` was encoded to; one that admits every class keeps its ends or candidates.
+
+    Such a label tells a model as much as a missing one, but an answer of a rater is more than none.
+    """
+    items = labels.tolist()
+    widest = np.flatnonzero(labels.is_missing).tolist()
+    raw = read(y)
+    if isinstance(raw, Texts):
+        distinct = raw.read_labels(labels.order if classes_are_declared else None)
+        raw = read_cells(as_object_array(distinct)[raw.groups].tolist())
+    if widest and isinstance(raw, (Intervals, Candidates)):
+        given = _as_given(raw)
+        for row in widest:
+            items[row] = _of_the_classes(given[row], labels.order)
+    return items
+
+
+def _of_the_classes(label: Any, order: ClassOrder) -> Any:
+    """The label with the classes as the order has them: 3 where an array of ends holds 3.0."""
+    if isinstance(label, (tuple, frozenset)):
+        return type(label)(None if v is None else order.values[order.code(v)].item() for v in label)
+    return None
+
+
+def written_as_given(items: list[Any], order: ClassOrder) -> list[str]:
+    """Texts of what :func:`labels_as_given` returns."""
+    groups, distinct = numbered(items)
+    reader = LabelReader(order)
+    texts = map_distinct(distinct, groups, lambda label: _written(label, reader, "shortest"))
+    return [texts[group] for group in groups.tolist()]
 
 
 def interval_ends(y: Any, classes: Any = None) -> NDArray[Any]:
@@ -103,6 +136,11 @@ def distinct_labels(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
         raw = raw.rows()
     if isinstance(raw, Coded):
         raw = raw.as_exact()
+    return numbered(_as_given(raw))
+
+
+def _as_given(raw: Raw) -> list[Any]:
+    """The label of every row, as it was given."""
     if isinstance(raw, Exact):
         items = [None if is_missing(value) else value for value in raw.values.tolist()]
     elif isinstance(raw, Intervals):
@@ -118,7 +156,7 @@ def distinct_labels(y: Any) -> tuple[NDArray[np.intp], list[Any]]:
         raise ValueError(
             f"a candidate mask and an interval column need their classes: declare them with {the_classes()}."
         )
-    return numbered(items)
+    return items
 
 
 def _interval(lower: Any, upper: Any) -> Any:
@@ -175,7 +213,9 @@ def _members(label: Any, order: ClassOrder | None) -> list[Any]:
         return [label]
     lower, upper = label
     if order is not None:
-        return list(order.values[order.code(lower) : order.code(upper) + 1].tolist())
+        first = 0 if lower is None else order.code(lower)
+        last = len(order) - 1 if upper is None else order.code(upper)
+        return list(order.values[first : last + 1].tolist())
     if not all(map(_is_whole, label)) or upper - lower >= _MOST_BETWEEN:
         raise ValueError(
             f"the classes between the ends of {one_line(label)} are not known: declare the classes with "

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._words import either
-from rankwise.labels._label_words import LANGUAGES, folded, patterns, plain
+from rankwise.labels._label_words import LANGUAGES, folded, language_remedy, patterns, plain
 from rankwise.labels._scales import is_date, rank_of
 from rankwise.labels.class_order import ClassOrder, as_text, one_line, show
 from rankwise.labels.unreadable import declare
@@ -279,7 +279,9 @@ class LabelReader:
         if _BRACKETS.fullmatch(written):
             raise ValueError(f"cannot read {one_line(text)} as a label: write 3-5 for an interval, 3|5 for candidates.")
         if self.order is not None:
-            hint = f" In text, {FORMS}." if re.search(r"[\d<>|]", text) else ""
+            hint = language_remedy(text, lambda end: self.value(end) is not None)
+            if not hint and re.search(r"[\d<>|]", text):
+                hint = f" In text, {FORMS}."
             raise ValueError(f"the label {one_line(text)} is not one of the classes {show(self.order.values)}.{hint}")
         return _name(text, text)
 

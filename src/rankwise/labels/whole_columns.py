@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.labels._label_words import plain
+from rankwise.labels._label_words import language_remedy, plain
 from rankwise.labels._scales import ScaleConflictError, TextOrder, number_of, rank_of, text_order
 from rankwise.labels.class_order import ClassOrder, as_text, one_line
 from rankwise.labels.grammar import ONE_SCALE, LabelReader
@@ -144,19 +144,38 @@ def naming_conflicts(told: TextOrder) -> Iterator[None]:
         raise UnreadableLabelsError(reason, error.found) from None
 
 
+def odd_among(labels: list[Any], rows: NDArray[np.integer[Any]]) -> dict[int, str]:
+    """Which labels keep names and numbers from having a common order, with the reason; none if they are not mixed.
+
+    ``rows`` are the numbers of rows with each label. Words of another language are to blame, else names without a
+    number among names with one, else the rarer of names and numbers.
+    """
+    is_name = np.array([has_name(label) for label in labels], dtype=bool)
+    is_number = np.array([label is not None for label in labels], dtype=bool) & ~is_name
+    if not (is_name.any() and is_number.any()):
+        return {}
+    texts = {k: label for k, label in enumerate(labels) if isinstance(label, str)}
+    foreign = {k: remedy for k, text in texts.items() if (remedy := language_remedy(text))}
+    if foreign:
+        return {k: f"cannot read {one_line(texts[k])} as a label.{remedy}" for k, remedy in foreign.items()}
+    ranked = [text for text in texts.values() if rank_of(text) is not None]
+    if 1 < len(ranked) < len(texts) < 2 * len(ranked):
+        why = f"has no leading number, as most names have, such as {one_line(ranked[0])}. Correct it, or {declare()}"
+        return {k: f"the label {one_line(text)} {why}" for k, text in texts.items() if text not in ranked}
+    names_are_rarer = rows[is_name].sum() <= rows[is_number].sum()
+    most, odd = ("numbers", is_name) if names_are_rarer else ("names", is_number)
+    return {k: mixed_types(labels[k], most) for k in np.flatnonzero(odd).tolist()}
+
+
 def refuse_doubtful(labels: list[Any], groups: NDArray[np.intp]) -> None:
     """Reject labels that only other rows make doubtful: names among numbers, and names that may be ranges of others.
 
     No label is read differently because of other rows.
     """
     names = {value for label in labels for value in values_of(label) if isinstance(value, str)}
-    is_name = np.array([has_name(label) for label in labels], dtype=bool)
-    is_number = np.array([label is not None for label in labels], dtype=bool) & ~is_name
-    if is_name.any() and is_number.any():
-        rows = np.bincount(groups, minlength=len(labels))
-        names_are_rarer = rows[is_name].sum() <= rows[is_number].sum()
-        most, odd = ("numbers", is_name) if names_are_rarer else ("names", is_number)
-        raise unreadable({k: (labels[k], mixed_types(labels[k], most)) for k in np.flatnonzero(odd).tolist()}, groups)
+    odd = odd_among(labels, np.bincount(groups, minlength=len(labels)))
+    if odd:
+        raise unreadable({k: (labels[k], why) for k, why in odd.items()}, groups)
     known = LabelReader(ClassOrder(sorted({name.strip() for name in names}))) if names else None
     bad: dict[int, tuple[Any, str]] = {}
     for k, label in enumerate(labels):

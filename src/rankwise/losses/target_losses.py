@@ -177,7 +177,7 @@ def interval_pessimistic(labels: Labels, codes: NDArray[np.integer[Any]], loss: 
     >>> interval_pessimistic(encode([(1, 2), {1, 4}, 3, None], classes=[1, 2, 3, 4]), np.array([3, 2, 0, 0]))
     array([3., 2., 2., 3.])
     """
-    return _extreme(labels, codes, loss, _reach, np.maximum, 0.0)
+    return _extreme(labels, codes, loss, Labels.largest_distance, np.maximum, 0.0)
 
 
 def _extreme(
@@ -194,11 +194,6 @@ def _extreme(
         admits = (labels.lower <= y) & (y <= labels.upper) if labels.mask is None else labels.mask[:, y]
         better(losses, matrix[y, codes], out=losses, where=admits)
     return losses
-
-
-def _reach(labels: Labels, codes: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-    """Distance in ranks to the farthest admissible class, which is one of the ends."""
-    return np.asarray(np.maximum(codes - labels.lower, labels.upper - codes))
 
 
 def _check_codes(codes: NDArray[np.integer[Any]], n: int, n_classes: int) -> NDArray[np.integer[Any]]:

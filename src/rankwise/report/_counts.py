@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from rankwise._errors import refuse_many_classes
 from rankwise._types import Floats
 from rankwise.base.model import Predictions
-from rankwise.evaluation.confusion import Counting, confusion_of, farthest_codes
+from rankwise.evaluation.confusion import Counting, confusion_of
 from rankwise.evaluation.quality_sums import ProbabilitySums, SetSums
 from rankwise.labels import Labels
-from rankwise.labels.encoded_labels import nearest_codes
 
 Codes = NDArray[np.integer[Any]]
 
@@ -178,7 +177,7 @@ class RowCounts:
         width = labels.upper - labels.lower
         self.widths += np.bincount(width, minlength=k)
         self.width_weight += np.bincount(width, weight, k)
-        near, far = nearest_codes(labels, codes), farthest_codes(labels, codes)
+        near, far = labels.nearest(codes), labels.farthest(codes)
         least, most = np.abs(near - codes), np.abs(far - codes)
         self.losses.add(least * k + most, weight)
         self.predicted.add(codes, weight)

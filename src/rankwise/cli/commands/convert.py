@@ -67,6 +67,7 @@ class ToolOptions:
     def convert(self, files: list[Path], output: Path, classes: list[Any] | None, format: str | None) -> int:
         """Copy the answers of one file; return how many."""
         from rankwise.io import read_answers, read_items, write_answers
+        from rankwise.io.answer_files import answers_located
 
         if len(files) != 1:
             raise typer.BadParameter(f"answers of raters are in one file. Got {len(files)}.")
@@ -74,7 +75,9 @@ class ToolOptions:
         target = format if self.answers_to is None else self.answers_to.value
         table = read_answers(files[0], source, question=self.question)
         items = None if self.items is None else read_items(self.items)
-        return write_answers(table, output, target, classes=classes, question=self.question or "label", items=items)
+        question = self.question or "label"
+        with answers_located(files[0], source, table, question):
+            return write_answers(table, output, target, classes=classes, question=question, items=items)
 
 
 @grouped

@@ -6,21 +6,27 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from rankwise._errors import RowError
 from rankwise._files import write_whole
+from rankwise._words import either
 from rankwise.io._argilla import read_records, write_records
 from rankwise.io._potato import read_instances, write_instances
 from rankwise.io.answer_controls import Answer, Controls, as_number
+from rankwise.io.input_files import split_suffix
 from rankwise.io.label_studio_files import read_tasks, write_tasks
-from rankwise.io.table_errors import TableError
+from rankwise.io.table_errors import TableError, place
 from rankwise.io.table_reader import open_table, read_columns
 from rankwise.io.writing import write_table
-from rankwise.labels import declared_order, encode, format_labels, is_missing
+from rankwise.labels import UnreadableLabelsError, declared_order, encode, is_missing
+from rankwise.labels.formatting import labels_as_given, written_as_given
 
 
 class _Tool(NamedTuple):
@@ -88,7 +94,8 @@ def read_answers(
     format = format or _format_of(content)
     if format is None:
         raise TableError(
-            f"{path} is JSON of no annotation tool that is known ({', '.join(ANNOTATION_FORMATS)}): name its format."
+            f"{path} is JSON of no annotation tool that is known ({', '.join(ANNOTATION_FORMATS)}): "
+            f"{either('name its format', 'name it with --answers-from')}."
         )
     try:
         answers = list(_TOOLS[format].read(content, Controls(question, ends)))
@@ -99,6 +106,38 @@ def read_answers(
     chosen = [answer for answer in answers if answer.by_model == predictions]
     names = ("item", "rater", "label", "seconds", *(("score",) if predictions else ()))
     return {name: [getattr(answer, name) for answer in chosen] for name in names}
+
+
+@contextmanager
+def answers_located(path: Path, format: str | None, answers: Mapping[str, list[Any]], question: str) -> Iterator[None]:
+    """Errors about the label of an answer of this file name the file and its row, or the item and the rater."""
+    try:
+        yield
+    except RowError as error:
+        if isinstance(error, TableError):
+            raise
+        at = _Places(path, format, answers)
+        reason = error.told(at.within) if isinstance(error, UnreadableLabelsError) else error.reason
+        raise TableError(f"{place(str(path))}, {at.within(error.row)}: {question!r}: {reason}") from None
+
+
+@dataclass
+class _Places:
+    """Where the answers of a file are."""
+
+    path: Path
+    format: str | None
+    answers: Mapping[str, list[Any]]
+
+    def within(self, row: int) -> str:
+        if self.format in ANNOTATION_FORMATS or _content(self.path, self.format) is not None:
+            return f"item {self.answers['item'][row]!r}, rater {self.answers['rater'][row]!r}"
+        first = 0
+        for batch in open_table(self.path, format=self.format).batches():
+            if row < first + len(batch):
+                return batch.place(row - first).removeprefix(f"file {batch.file}, ")
+            first += len(batch)
+        return f"row {row + 1}"
 
 
 def write_answers(
@@ -124,7 +163,7 @@ def write_answers(
     format : {"label-studio", "argilla", "potato"} or a table's, optional
         Without it, the suffix must be that of a table; labels are then written as texts such as ``3-5``.
     classes : sequence, optional
-        The classes, lowest first; by default as in :func:`rankwise.labels.encode`.
+        The classes, lowest first; by default as in :func:`rankwise.labels.encode`. A range of all of them stays one.
     question, ends
         As in :func:`read_answers`.
     items : mapping of item to dict, optional
@@ -136,24 +175,28 @@ def write_answers(
     Choices named as the question, Numbers for the ends of a range, and a TextArea ``rater``, which holds the rater:
     Label Studio takes only its own users as authors.
     """
+    path = Path(path)
+    if format in ANNOTATION_FORMATS and split_suffix(path)[0] not in (None, "jsonl"):
+        raise TableError(f"{place(str(path))}: a file for {format} is JSON, so its name must end with .json.")
     columns = {name: _values(table[name]) for name in ("item", "rater")}
     labels = encode(table["label"], classes, n_rows=len(columns["item"]))
     n = len(labels)
+    given = labels_as_given(table["label"], labels, classes_are_declared=classes is not None)
     optional = {name: _values(table[name]) for name in ("seconds", "score", "kind") if name in table}
     if format not in ANNOTATION_FORMATS:
-        columns |= {question: format_labels(labels, labels.order).tolist(), **optional}
+        columns |= {question: written_as_given(given, labels.order), **optional}
         batch = pa.RecordBatch.from_pydict({name: _of_one_type(values) for name, values in columns.items()})
         return write_table(path, [batch], format=format)
     seconds, score, kind = (optional.get(name, [None] * n) for name in ("seconds", "score", "kind"))
-    rows = zip(columns["item"], columns["rater"], labels.tolist(), seconds, score, kind, strict=True)
+    rows = zip(columns["item"], columns["rater"], given, seconds, score, kind, strict=True)
     answers = [Answer(i, r, label, s, p, "score" in table, k == "decision") for i, r, label, s, p, k in rows]
     order = declared_order(classes) if classes is not None else labels.order
-    given = items or {}
-    shown = {item: given.get(item, given.get(str(item))) for item in columns["item"]}
+    about = items or {}
+    shown = {item: about.get(item, about.get(str(item))) for item in columns["item"]}
     shown = {item: columns for item, columns in shown.items() if columns is not None}
     content = _TOOLS[format].write(answers, Controls(question, ends, order), shown)
     lines = [json.dumps(line, allow_nan=False) for line in (content if format == "potato" else [content])]
-    write_whole(Path(path), ("\n".join(lines) + "\n").encode())
+    write_whole(path, ("\n".join(lines) + "\n").encode())
     return n
 
 
