@@ -1,5 +1,7 @@
 """On a phone the item, all classes and Save are seen at once; nothing covers them, and no word is broken."""
 
+from itertools import pairwise
+
 import pytest
 
 pytest.importorskip("starlette")
@@ -89,6 +91,8 @@ def test_a_long_title_takes_one_line_of_a_phone(project, enter, tmp_path):
             page.keyboard.press(key)
         page.locator("#typed", has_text="4+").wait_for()
         assert page.evaluate(COVERED) == []
+        fifth, below = (page.locator(one).bounding_box() for one in ("#scale button:last-child", "#bar-below"))
+        assert fifth["y"] + fifth["height"] <= below["y"]
         heading = page.locator("h1")
         assert heading.inner_text() == title
         line = heading.evaluate("one => parseFloat(getComputedStyle(one).lineHeight)")
@@ -101,7 +105,7 @@ def test_name_page_has_room_between_label_field_and_button(project, enter):
     page = enter(project(rows(3), "--text", "remark"), rater=None, width=360, height=640)
     page.locator("#name").wait_for()
     boxes = [page.locator(one).bounding_box() for one in ("#name-form label", "#name", "#name-form button")]
-    for one, other in zip(boxes, boxes[1:], strict=False):
+    for one, other in pairwise(boxes):
         gaps = (other["x"] - one["x"] - one["width"], other["y"] - one["y"] - one["height"])
         assert max(gaps) >= 6
 
