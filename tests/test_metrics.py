@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import cross_val_score
 
 from rankwise import CumulativeLink, metrics
-from rankwise.labels import encode_rankings
+from rankwise.labels import UnknownOrderError, encode, encode_rankings
 from tests.strategies import annotated
 
 FOR_ANY_LABEL = {
@@ -365,3 +365,25 @@ def test_ranking_metrics_take_encoded_rankings():
     for metric in (metrics.ranking_loss, metrics.coverage_error, metrics.average_precision, metrics.one_error):
         assert metric(labels, scores, classes=["a", "b", "c"]) == metric(relevant, scores, classes=["a", "b", "c"])
         assert metric(labels, scores) == metric(relevant, scores, classes=["c", "a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "classes"),
+    [
+        (["never", "always"], ["always", "always"], ["never", "rarely", "sometimes", "often", "always"]),
+        (["1 - a", "5 - e"], ["5 - e", "5 - e"], ["1 - a", "2 - b", "3 - c", "4 - d", "5 - e"]),
+    ],
+)
+def test_names_that_tell_their_order_do_not_tell_which_classes_lie_between(y_true, y_pred, classes):
+    for metric in (
+        metrics.mean_absolute_error,
+        metrics.quadratic_weighted_kappa,
+        metrics.accuracy_within,
+        metrics.confusion_matrix,
+    ):
+        with pytest.raises(UnknownOrderError, match=r"counts ranks.*declare all classes, classes="):
+            metric(y_true, y_pred)
+    assert metrics.mean_absolute_error(y_true, y_pred, classes=classes) == 2.0
+    assert metrics.mean_absolute_error(pd.Categorical(y_true, classes, ordered=True), y_pred) == 2.0
+    assert metrics.mean_absolute_error(encode(y_true, classes), y_pred) == 2.0
+    assert metrics.zero_one_loss(y_true, y_pred) == 0.5

@@ -191,3 +191,12 @@ def test_a_model_from_a_file_and_rows_of_other_libraries(data, tmp_path):
     expected = model.inference(table, y)
     assert rw.load(tmp_path / "model.rankwise").inference(table, y).equals(expected)
     assert model.inference(polars.from_pandas(table), y).equals(expected)
+
+
+def test_other_rows_labels_and_weights_are_refused(data):
+    table, y = data
+    model = _fitted(table, y)
+    for ask in (model.inference, model.likelihood_ratio_test, model.marginal_effects):
+        for other in ((table[:400], y[:400]), (table, y[::-1]), (table, y, np.tile([1.0, 2.0], N // 2))):
+            with pytest.raises(ValueError, match="not the rows, labels and weights of the fit, or the fit stopped"):
+                ask(*other[:2], sample_weight=other[-1] if len(other) > 2 else None)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from rankwise.annotation import alpha_beta_intervals, overlap, precision
+from rankwise.labels import UnknownOrderError
 from tests.strategies import annotated
 
 
@@ -97,3 +98,11 @@ def test_alpha_and_beta_of_a_process_are_found_again():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("call", [precision, lambda y, **k: alpha_beta_intervals(y, 0.5, 1, **k)])
+def test_words_of_unknown_order_are_refused(call):
+    words = ["red", "amber", "green", "red"]
+    with pytest.raises(UnknownOrderError, match=r"needs the order of the classes.*classes="):
+        call(words)
+    call(words, classes=["green", "amber", "red"])

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from scipy.linalg import inv
+from sklearn.exceptions import ConvergenceWarning
 
 from rankwise import CumulativeLink, load, save
 from rankwise.risks.links import LINKS
@@ -170,3 +171,61 @@ def test_a_maximum_likelihood_model_is_read_from_its_file(tmp_path):
     again = load(tmp_path / "model.rankwise")
     assert np.isnan(again.gap_)
     assert again.inference(X, lower).equals(model.inference(X, lower))
+
+
+def _far_scales(n=400):
+    """Columns as tables have them: a year, an income."""
+    rng = np.random.default_rng(0)
+    year, income = rng.integers(2000, 2020, n), rng.normal(40000, 10000, n).round()
+    score = 0.1 * (year - 2010) + (income - 40000) / 1e4
+    return np.column_stack([year, income]), np.digitize(score + rng.logistic(size=n), [-1.0, 0.5, 2.0])
+
+
+@pytest.mark.filterwarnings("ignore:X has columns whose scales differ")
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+@each_link
+def test_maximum_likelihood_does_not_depend_on_centre_and_scale(link, make):
+    X, y = _far_scales()
+    scale = X.std(axis=0)
+    plain = CumulativeLink(link, alpha=0).fit(make(X), y)
+    scaled = CumulativeLink(link, alpha=0).fit((X - X.mean(axis=0)) / scale, y)
+    tiny = CumulativeLink(link, alpha=0).fit(make(1e-13 * X), y)
+    assert plain.objective_ == pytest.approx(scaled.objective_, rel=1e-10)
+    np.testing.assert_allclose(plain.coef_ * scale, scaled.coef_, rtol=1e-5)
+    np.testing.assert_allclose(1e-13 * tiny.coef_, plain.coef_, rtol=1e-5)
+    found, expected = plain.inference(make(X), y), scaled.inference((X - X.mean(axis=0)) / scale, y)
+    np.testing.assert_allclose(found["z"].iloc[:2], expected["z"].iloc[:2], rtol=1e-4)
+    assert plain.likelihood_ratio_test(make(X), y, [0]).statistic == pytest.approx(
+        scaled.likelihood_ratio_test((X - X.mean(axis=0)) / scale, y, [0]).statistic, rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.05])
+def test_inference_refuses_what_the_model_was_not_fitted_to(alpha):
+    X, lower, upper = _data(True)
+    y, weight = np.column_stack([lower, upper]).astype(float), np.tile([1.0, 2.0], 200)
+    model = CumulativeLink(alpha=alpha).fit(X, y, weight)
+    asked = [model.inference] + [model.likelihood_ratio_test] * (alpha == 0.0)
+    others = [(X, y, None), (X[:300], y[:300], weight[:300]), (X, y[::-1], weight), (X + 0.1, y, weight)]
+    for ask in asked:
+        for other in others:
+            with pytest.raises(ValueError, match="not the rows, labels and weights of the fit, or the fit stopped"):
+                ask(*other[:2], sample_weight=other[2])
+        # The unit of weights, and rows that say nothing, do not matter.
+        expected = ask(X, y, sample_weight=weight)
+        unheard = np.full((50, 2), np.nan), np.zeros((50, 2))
+        found = ask(
+            np.vstack([X, X[:100]]), np.vstack([y, *unheard]),
+            sample_weight=np.concatenate([weight, np.ones(50), np.zeros(50)]),
+        )  # fmt: skip
+        np.testing.assert_allclose(np.asarray(found, dtype=float), np.asarray(expected, dtype=float), rtol=1e-6)
+        ask(X, y, sample_weight=10 * weight)
+
+
+def test_inference_refuses_a_fit_that_stopped_early():
+    X, lower, _ = _data(False)
+    with pytest.warns(ConvergenceWarning):
+        model = CumulativeLink(alpha=0, max_iter=1).fit(X, lower)
+    for ask in (model.inference, model.likelihood_ratio_test):
+        with pytest.raises(ValueError, match=r"stopped before its maximum \(max_iter=1\)"):
+            ask(X, lower)

@@ -201,3 +201,34 @@ class TestDigests:
         overlap = RowOverlap(kept.to_plain())
         overlap.add(pa.table({"x": [1.0]}))
         assert overlap.sentence() == ""
+
+
+class TestReport:
+    UNKNOWN, NEW = "cannot know whether the model was fitted", "on new rows, with"
+
+    def page(self, model, path):
+        said = facts("report", model, path, "--label", "stars", "-o", path.with_suffix(".html"))
+        return said["learnt"], path.with_suffix(".html").read_text(encoding="utf-8")
+
+    def test_learnt_rows_allow_no_claim_about_new_ones(self, learnt, tmp_path):
+        is_learnt, page = self.page(learnt[1], tmp_path / "a.csv")
+        assert is_learnt is True
+        assert f"{USED} (all 120)" in page
+        assert self.UNKNOWN not in page
+        assert self.NEW not in page
+        assert "if the rows are independent" not in page
+
+    def test_rows_that_are_known_to_be_new(self, learnt, tmp_path):
+        make(1).to_csv(tmp_path / "b.csv", index=False)
+        is_learnt, page = self.page(learnt[1], tmp_path / "b.csv")
+        assert is_learnt is False
+        assert self.UNKNOWN not in page
+        assert self.NEW in page
+        assert "The model was not fitted to these rows." in page
+
+    def test_rows_of_which_nothing_is_known(self, learnt, tmp_path):
+        rw.save(rw.load(learnt[1]), tmp_path / "n.rankwise")
+        is_learnt, page = self.page(tmp_path / "n.rankwise", tmp_path / "a.csv")
+        assert is_learnt is None
+        assert self.UNKNOWN in page
+        assert self.NEW in page

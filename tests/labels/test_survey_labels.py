@@ -323,12 +323,11 @@ def test_streams():
     assert words.classes_.tolist() == ["never", "often", "always"]
 
 
-def test_metrics_know_the_order():
+def test_metrics_take_the_declared_order():
     expected = rw.metrics.mean_absolute_error(LEVELS, LEVELS[::-1])
-    assert rw.metrics.mean_absolute_error(NUMBERED, NUMBERED[::-1]) == expected
+    assert rw.metrics.mean_absolute_error(NUMBERED, NUMBERED[::-1], classes=NAMES) == expected
     words = [AGREEMENT[k] for k in LEVELS]
-    with pytest.warns(OrderNote):
-        assert rw.metrics.mean_absolute_error(words, words[::-1]) == expected
+    assert rw.metrics.mean_absolute_error(words, words[::-1], classes=AGREEMENT) == expected
     some = [NUMBERED[0], NUMBERED[-1], "9 - disagree"]  # each side has some of the classes
     assert rw.metrics.mean_absolute_error(NUMBERED[:3], some, classes=NAMES) == (0 + 4 + 1) / 3
 

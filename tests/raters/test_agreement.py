@@ -1,8 +1,11 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from rankwise.raters import agreement
+from rankwise.labels import UnknownOrderError
+from rankwise.raters import RaterModel, agreement, combine
 from tests.reference import raters as reference
 
 
@@ -83,3 +86,35 @@ def test_what_cannot_be_told_is_nan():
     silent = agreement({"item": [1, 1], "rater": ["a", "b"], "label": [None, 2]}, classes=[1, 2])
     assert np.isnan(silent.width[0])
     assert silent.missing.tolist() == [1.0, 0.0]
+
+
+WORDS = {"item": list("aabbccdd"), "rater": ["p", "q"] * 4,
+         "label": ["red", "amber", "green", "green", "amber", "red", "green", "amber"]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        agreement,
+        lambda table, **k: RaterModel(**k).fit(table),
+        combine,
+        lambda table, **k: combine(table, "model", **k),
+    ],
+    ids=["agreement", "RaterModel", "intersection", "model"],
+)
+def test_words_of_unknown_order_are_refused_where_it_matters(call):
+    with pytest.raises(UnknownOrderError, match=r"needs the order of the classes.*classes="):
+        call(WORDS)
+    call(WORDS, classes=["green", "amber", "red"])
+
+
+def test_alpha_of_words_takes_the_declared_order():
+    numbers = {**WORDS, "label": [{"green": 1, "amber": 2, "red": 3}[word] for word in WORDS["label"]]}
+    assert agreement(WORDS, classes=["green", "amber", "red"]).alpha == agreement(numbers).alpha
+
+
+@pytest.mark.parametrize("how", ["union", "majority"])
+def test_votes_need_no_order_without_intervals(how):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert combine(WORDS, how).labels.tolist()[1] == "green"

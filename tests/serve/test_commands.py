@@ -128,6 +128,15 @@ def test_verify_ends_with_zero_or_one(filled):
     assert "DIFFERENT" in found.stdout
 
 
+def test_verify_refuses_a_model_that_the_store_does_not_belong_to(filled, tmp_path, batch):
+    other = tmp_path / "other.rankwise"
+    other.write_bytes(batch)
+    command = ("serve", other, "--store", filled[1])
+    said = fail(1, *command, "--verify")
+    assert "begun with another model" in said
+    assert said == fail(1, *command, "--port", "0", "--log-level", "error")
+
+
 def test_wrong_usage(filled, tmp_path):
     model, path = filled
     assert "serve one model" in fail(2, "serve")

@@ -180,6 +180,41 @@ def test_cut_files(sound, tmp_path, share):
     check_damaged(copy, events, digest)
 
 
+@pytest.mark.parametrize("has_note", [True, False])
+def test_a_small_file_whose_tail_is_cut_keeps_its_log(tmp_path, online, stream, has_note):
+    """The log lies in the pages that are left; of other tables not even the first page is."""
+    path = tmp_path / "feedback.sqlite"
+    with Store(path, write=True) as store, Engine(store, online) as engine:
+        engine.feedback(stream[0][:9], [f"f{i}" for i in range(9)], stream[1][:9])
+    events, n_pages = events_of(path), path.stat().st_size // _PAGE
+    os.truncate(path, 14 * _PAGE)
+    if not has_note:
+        Path(f"{path}.lock").unlink()
+    report = repair(path, tmp_path / "repaired.sqlite")
+    assert events_of(tmp_path / "repaired.sqlite") == events
+    assert (report.lost, report.changed) == ([], [])
+    assert f"what was behind page 14 of {n_pages}, where the file ends" in report.others
+    assert not any("first page" in line or line.startswith("log") for line in report.others)
+
+
+@pytest.mark.parametrize("has_note", [True, False])
+def test_a_file_cut_to_half_reports_only_what_was_done(sound, tmp_path, has_note):
+    copy = copied(sound[0], tmp_path)
+    n_pages = copy.stat().st_size // _PAGE
+    os.truncate(copy, n_pages // 2 * _PAGE)
+    if not has_note:
+        Path(f"{copy}.lock").unlink()
+    report = repair(copy, tmp_path / "repaired.sqlite")
+    saved = events_of(tmp_path / "repaired.sqlite")
+    assert len(saved) == report.events > len(sound[1]) / 4
+    assert f"what was behind page {n_pages // 2} of {n_pages}, where the file ends" in report.others
+    assert not any("first page" in line or line == "log, all lines" for line in report.others)
+    if has_note:
+        assert set(saved) | {seq for seq, _ in report.lost} == set(sound[1])
+    else:
+        assert f"log, events after {max(saved)}" in report.others
+
+
 @pytest.mark.parametrize(
     "statements",
     [

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from rankwise.labels import encode
+from rankwise.labels.encoding import encode_ordered
 from rankwise.losses import interval_pessimistic
 from rankwise.metrics.comparison import encode_both
 
@@ -170,7 +171,7 @@ def precision(labels: Any, classes: Any = None) -> Precision:
     >>> round(interval_mae_risk(0.5, estimate.alpha, estimate.beta), 3)
     1.833
     """
-    encoded = encode(labels, classes)
+    encoded = encode_ordered(labels, classes, "precision", counts_ranks=True)
     width = (encoded.upper - encoded.lower)[~encoded.is_missing]
     if not width.size:
         raise ValueError(f"labels must hold at least one label. Got {len(encoded)} rows, none of them labelled.")

@@ -15,7 +15,8 @@ from sklearn.utils import check_random_state
 
 from rankwise._errors import RowError
 from rankwise._types import Codes
-from rankwise.labels import Labels, decode, encode
+from rankwise.labels import Labels, decode
+from rankwise.labels.encoding import encode_ordered
 
 
 def type1_intervals(y: Any, classes: Any = None, random_state: Any = None) -> NDArray[Any]:
@@ -195,7 +196,7 @@ def _type2(labels: Labels) -> tuple[Codes, Codes]:
 
 
 def _exact(y: Any, classes: Any) -> Labels:
-    labels = encode(y, classes)
+    labels = encode_ordered(y, classes, "making intervals", counts_ranks=True)
     if not labels.is_exact.all():
         row = int(np.argmin(labels.is_exact))
         raise RowError("intervals are made from exact labels. This one is missing or partial already.", row)

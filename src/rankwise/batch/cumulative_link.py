@@ -241,7 +241,7 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            The rows of the fit; exact and interval labels.
+            The rows of the fit, others are refused; exact and interval labels.
         level : float, default 0.95
             Level of the confidence intervals.
 

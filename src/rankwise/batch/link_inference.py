@@ -32,11 +32,13 @@ from rankwise.batch._separation import separating_columns
 from rankwise.batch.identification import REMEDY, columns_named, dependences, described
 from rankwise.labels import encode
 from rankwise.risks.coded_rows import CodedRows
-from rankwise.risks.link_risk import LOGIT, LinkRisk, pull_apart, row_springs
+from rankwise.risks.link_risk import LOGIT, LinkRisk, newton_step, pull_apart, row_springs
 from rankwise.risks.links import LINKS, exponentials, log_terms, logit_terms, padded, probabilities
 from rankwise.solvers.design import Design, squared_norms
 
 _MOST_PARAMETERS = 5000  # whose information matrix is inverted
+_FROM_MAXIMUM = 1e-4  # score statistic: the squared distance from the maximum, in standard errors, that does not matter
+_PER_GAP = 4.0  # score statistic that a gap of the total likelihood explains: twice the gap near the maximum
 _SINGULAR = 1e-13  # smallest pivot of a scaled information matrix that is not rounding
 
 
@@ -88,6 +90,13 @@ class RowEvidence:
         hessian[np.arange(d), np.arange(d)] += alpha * total
         return hessian
 
+    def score_statistic(self, model: Any) -> float:
+        """``g' H^-1 g`` with the slope g of the penalised likelihood; scales and centres of columns do not matter."""
+        total = float(self.rows.weight.sum())
+        _, r, by_threshold = self.risk.derivatives(self.scores, self.thresholds)
+        slope = np.append(self.design.pull(r)[0] + model.alpha_ * model.coef_, by_threshold) * total
+        return float(slope @ newton_step(self.information(model.alpha_), slope))
+
     def squared_slopes(self) -> Floats:
         """Sum over rows of the outer products of their slopes by weights and thresholds."""
         t, d, c = padded(self.thresholds), self.design.n_features, self.rows.weight
@@ -130,12 +139,12 @@ def _covariance(model: Any, evidence: RowEvidence) -> tuple[Floats, NDArray[np.i
     d, size = model.n_features_in_, model.n_features_in_ + evidence.thresholds.size
     if size > _MOST_PARAMETERS:
         raise ValueError(f"standard errors need at most {_MOST_PARAMETERS} weights and thresholds. Got {size} instead.")
-    require_identified(model, evidence, model._column_name, except_zero=True)
     # Thresholds that the labels do not determine have no standard error.
     place, inside = evidence.risk.innermost.place_of_all()
     known = ~inside & (place > 0) & (place <= evidence.thresholds.size)
     parameter = np.concatenate([np.arange(d), np.where(known, d - 1 + place, -1)])
     require_identified(model, evidence, model._column_name, except_zero=True)
+    require_maximum(model, evidence)
     information = evidence.information(model.alpha_)
     told = np.diag(information) > 0.0  # not of a column of zeros
     inverse = np.zeros_like(information)
@@ -161,6 +170,25 @@ def require_identified(
             f"the labels are separable by {columns_named(separating, name)}, so the likelihood grows with these "
             f"weights for ever. Drop the columns, merge rare levels (TableEncoder(min_category_rows=...)) or classes, "
             f"or set alpha > 0."
+        )
+
+
+def require_maximum(model: Any, evidence: RowEvidence) -> None:
+    """Raise an error unless the model's likelihood of these rows is at its maximum, as at the end of a fit to them."""
+    if evidence.risk.n_offsets == 0:  # some classes are in all labels: the likelihood is 1
+        return
+    total = float(evidence.rows.weight.sum())
+    explained = _PER_GAP * model.tol * model.objective_ * total if model.alpha_ > 0.0 else 0.0
+    if evidence.thresholds.size + model.n_features_in_ <= _MOST_PARAMETERS:
+        far = evidence.score_statistic(model)
+    else:  # too many second derivatives: the likelihood itself must be that of the fit
+        penalty = 0.5 * model.alpha_ * float(model.coef_ @ model.coef_)
+        far = 2.0 * abs(total * (penalty - model.objective_) - evidence.log_likelihood())
+    if not far <= _FROM_MAXIMUM + explained:
+        raise ValueError(
+            f"these are not the rows, labels and weights of the fit, or the fit stopped before its maximum "
+            f"(max_iter={model.max_iter}): the parameters are about {np.sqrt(far):.2g} standard errors from the "
+            f"maximum of the likelihood of these rows. Give the rows of the fit, or fit to these."
         )
 
 
@@ -234,6 +262,7 @@ def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: An
     named = chosen_columns(without, list(known))
     dropped = np.unique([known[name] for name in named])
     evidence = RowEvidence.of(model, X, y, sample_weight)
+    require_maximum(model, evidence)
     kept = _independent(evidence, np.setdiff1d(np.arange(d), dropped))
     df = _independent(evidence, np.arange(d)).size - kept.size
     if df == 0:
@@ -247,7 +276,9 @@ def likelihood_ratio(model: Any, X: Any, y: Any, without: Any, sample_weight: An
     smaller = clone(model).set_params(classes=model.classes_.tolist())
     fewer = matrix[:, kept] if kept.size else sparse.csr_matrix((matrix.shape[0], 1))
     smaller.fit(fewer, y, sample_weight)
-    statistic = 2.0 * (evidence.log_likelihood() - log_likelihood(smaller, fewer, y, sample_weight))
+    without_them = RowEvidence.of(smaller, fewer, y, sample_weight)
+    require_maximum(smaller, without_them)
+    statistic = 2.0 * (evidence.log_likelihood() - without_them.log_likelihood())
     return LikelihoodRatio(max(statistic, 0.0), df, float(stats.chi2.sf(statistic, df)))
 
 

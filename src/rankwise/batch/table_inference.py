@@ -119,7 +119,7 @@ class InfersByColumn:
         Parameters
         ----------
         X, y, sample_weight
-            The rows of the fit; exact and interval labels. A row of weight 2 counts as two rows.
+            The rows of the fit, others are refused; exact and interval labels. A row of weight 2 counts as two rows.
         level : float, default 0.95
             Level of the confidence intervals.
 

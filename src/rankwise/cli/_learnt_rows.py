@@ -29,6 +29,7 @@ from rankwise.table_model import TableModel, table_encoder
 
 MOST = 1 << 17  # digests that are kept
 _EXTRA_BITS = 16  # of a digest, beyond those that tell apart as many rows as were learnt
+_RARELY = 1e-3  # the share of new rows that equal a learnt one, up to which those that do not are known to be new
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 _AT_ONCE = 1 << 16  # rows
 _TIME = r"^[12]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z?)?$"
@@ -155,6 +156,12 @@ class RowOverlap:
         if self._is_same_file:
             return True
         return self.n_same > self.expected + 4 * np.sqrt(self.expected + 1e-9) and self.n_same > 0
+
+    def tells(self) -> bool | None:
+        """Whether rows were learnt; None where nothing shows it, but not all can be checked or rows repeat by nature."""
+        if self.is_more_than_chance:
+            return True
+        return False if self.n_checked == self.n_rows and self._chance < _RARELY else None
 
     def sentence(self) -> str:
         """What to say of the rows; empty if nothing shows that they were learnt."""

@@ -264,10 +264,13 @@ def show(classes: NDArray[Any]) -> str:
     return f"[{', '.join(values)}]"
 
 
-def infer_order(values: NDArray[Any], *, warn: bool = True, needed_by: str | None = None) -> ClassOrder:
+def infer_order(
+    values: NDArray[Any], *, warn: bool = True, needed_by: str | None = None, counts_ranks: bool = False
+) -> ClassOrder:
     """Order of the labels that occur: numbers sort, strings sort with a warning that tells how to declare the order.
 
-    ``needed_by`` is the name of a function whose result would be wrong in another order: strings are refused.
+    ``needed_by`` is the name of a function whose result would be wrong in another order: strings are refused. If it
+    ``counts_ranks``, so are names that tell their order, since a class that does not occur would have no rank.
     """
     if values.dtype.kind == "f":
         present = np.unique(values[np.isfinite(values)])
@@ -287,6 +290,12 @@ def infer_order(values: NDArray[Any], *, warn: bool = True, needed_by: str | Non
             f"{show(as_object_array(told.classes))}: declare the classes with {the_classes()}."
         )
     if told is not None and not told.others:
+        if needed_by is not None and counts_ranks:
+            raise UnknownOrderError(
+                f"{needed_by} counts ranks, and names do not tell which classes lie between them. Got "
+                f"{show(as_object_array(told.classes))}: declare all classes, {either(_LOWEST_FIRST, _AS_OPTION)}, or "
+                "make y an ordered Categorical."
+            )
         if told.scale is not None and (warn or needed_by is not None):
             classes = show(as_object_array(told.classes))
             warn_user(

@@ -84,9 +84,22 @@ def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: b
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(raw)} labels."
         )
-    order = settle_order(raw, classes, ordered)
+    return _in_order(raw, settle_order(raw, classes, ordered), is_declared=classes is not None)
+
+
+def encode_ordered(y: Any, classes: Any, needed_by: str, *, counts_ranks: bool = False) -> Labels:
+    """Labels whose order is known: other names are refused, as ``needed_by`` would be wrong in another order.
+
+    With ``counts_ranks`` it would be wrong, too, if some classes did not occur: then all names must be declared.
+    """
+    raw = read(y)
+    order = settle_order(raw, classes, needed_by=needed_by, counts_ranks=counts_ranks)
+    return _in_order(raw, order, is_declared=classes is not None)
+
+
+def _in_order(raw: Raw, order: ClassOrder, *, is_declared: bool) -> Labels:
     if isinstance(raw, Texts):
-        labels = raw.read_labels(None if classes is None else order)
+        labels = raw.read_labels(order if is_declared else None)
         with raw.blaming(range(len(labels))):  # each distinct label is encoded once, however many rows repeat it
             distinct = read_cells(labels)
             return _CODERS[type(distinct)](distinct, order).take(raw.groups)
@@ -115,10 +128,12 @@ def declared_order(classes: Any) -> ClassOrder:
     return ClassOrder(tidy(declared.values))
 
 
-def settle_order(raw: Raw, classes: Any = None, ordered: bool = True, needed_by: str | None = None) -> ClassOrder:
+def settle_order(
+    raw: Raw, classes: Any = None, ordered: bool = True, needed_by: str | None = None, *, counts_ranks: bool = False
+) -> ClassOrder:
     """Order of the classes: as declared, else as the container carries it, else inferred from the labels.
 
-    ``needed_by`` is the name of a function that refuses names without an order.
+    ``needed_by`` is the name of a function that refuses names without an order, and all names if it ``counts_ranks``.
     """
     if classes is not None:
         return declared_order(classes)
@@ -127,7 +142,8 @@ def settle_order(raw: Raw, classes: Any = None, ordered: bool = True, needed_by:
     if raw.order is not None:
         return ClassOrder(raw.order)
     _refuse_dates(raw)
-    return infer_order(raw.values_present(), warn=ordered or has_intervals(raw), needed_by=needed_by)
+    warn = ordered or has_intervals(raw)
+    return infer_order(raw.values_present(), warn=warn, needed_by=needed_by, counts_ranks=counts_ranks)
 
 
 def has_intervals(raw: Raw) -> bool:

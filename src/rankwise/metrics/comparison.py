@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._types import Floats
-from rankwise.labels import ClassOrder, Labels, UnknownOrderError, check_weights, encode, infer_order
-from rankwise.labels.encoding import has_intervals, settle_order
+from rankwise.labels import ClassOrder, Labels, UnknownOrderError, check_weights, encode, encoding, infer_order
+from rankwise.labels.encoding import has_intervals
 from rankwise.labels.reading import read
 
 _FOR_ANY_LABEL = (
@@ -99,18 +99,16 @@ def encode_both(y_true: Any, y_pred: Any, classes: Any = None, metric: str | Non
     if classes is None:
         needs_order = metric is None and (has_intervals(y_true) or has_intervals(y_pred))
         with naming_the_scorer(metric):
-            classes = common_order(y_true, y_pred, "an interval" if needs_order else metric)
+            needed_by = "an interval" if needs_order else metric
+            classes = common_order(y_true, y_pred, needed_by, counts_ranks=metric is not None)
     labels = encode(y_true, classes)
     return labels, encode(y_pred, labels.order)
 
 
 def encode_ordered(y_true: Any, classes: Any, metric: str) -> Labels:
     """Labels whose classes have an order that is known: ``metric`` refuses others."""
-    raw = read(y_true)
-    if classes is None:
-        with naming_the_scorer(metric):
-            settle_order(raw, needed_by=metric)
-    return encode(raw, classes)
+    with naming_the_scorer(metric):
+        return encoding.encode_ordered(y_true, classes, metric, counts_ranks=True)
 
 
 @contextmanager
@@ -126,10 +124,10 @@ def naming_the_scorer(metric: str | None) -> Iterator[None]:
         raise UnknownOrderError(f"{error} {where}.") from None
 
 
-def common_order(y_true: Any, y_pred: Any, needed_by: str | None = None) -> ClassOrder:
+def common_order(y_true: Any, y_pred: Any, needed_by: str | None = None, *, counts_ranks: bool = False) -> ClassOrder:
     """Order of the classes of both sides: the one that a container carries, else all labels that occur, sorted.
 
-    Names without an order are refused if it is ``needed_by`` some function.
+    Names without an order are refused if it is ``needed_by`` some function, and all names if this ``counts_ranks``.
     """
     both = [read(y_true), read(y_pred)]
     for raw in both:
@@ -139,4 +137,5 @@ def common_order(y_true: Any, y_pred: Any, needed_by: str | None = None) -> Clas
     kinds = {"number" if v.dtype.kind in "iufb" else v.dtype.kind for v in values if v.size}
     if len(kinds) > 1:  # concatenated as they are, numbers would become strings
         values = [v.astype(object) for v in values]
-    return infer_order(np.concatenate([v for v in values if v.size] or values), warn=False, needed_by=needed_by)
+    present = np.concatenate([v for v in values if v.size] or values)
+    return infer_order(present, warn=False, needed_by=needed_by, counts_ranks=counts_ranks)

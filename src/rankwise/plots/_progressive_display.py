@@ -14,7 +14,9 @@ from rankwise._drawing import OKABE_ITO, SMALL, axes, curve_frame, loss_name, or
 from rankwise._types import Floats
 from rankwise.evaluation import Progress, progressive
 from rankwise.labels import encode
+from rankwise.labels.encoding import encode_ordered
 from rankwise.losses import interval_insensitive
+from rankwise.metrics.comparison import needs_order
 
 _DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))  # where there are more models than colours
 
@@ -96,7 +98,10 @@ class ProgressiveDisplay:
         loss, classes, **options
             As in :meth:`from_estimator`.
         """
-        labels = encode(y_true, classes)
+        if needs_order(loss):
+            labels = encode_ordered(y_true, classes, "the average loss")
+        else:
+            labels = encode(y_true, classes, ordered=False)
         counted = np.where(labels.is_missing, 0.0, 1.0)
         several = predictions if isinstance(predictions, Mapping) else {"model": predictions}
         results = {}

@@ -108,7 +108,9 @@ class ConfusionDisplay:
         counting, sample_weight, **options
             As in :meth:`from_estimator`.
         """
-        labels = encode(y_true, common_order(y_true, y_pred, "the confusion matrix") if classes is None else classes)
+        if classes is None:
+            classes = common_order(y_true, y_pred, "the confusion matrix", counts_ranks=True)
+        labels = encode(y_true, classes)
         table = interval_confusion(y_true, y_pred, counting=counting, classes=labels.order, sample_weight=sample_weight)
         partial = bool((~labels.is_exact & ~labels.is_missing).any())
         return cls(table=table, classes=labels.classes, counting=counting if partial else None).plot(**options)

@@ -120,7 +120,7 @@ def agreement(
     Bo           3   -0.33    0.33     0.00
     Cy           4    0.56    0.25     0.00
     """
-    given = read_answers(table, classes, item, rater, label).last()
+    given = read_answers(table, classes, item, rater, label, needed_by="agreement").last()
     answers, n_raters = given.informative(), given.raters.size
     n_given = np.bincount(given.rater, minlength=n_raters)
     n_answers = np.bincount(answers.rater, minlength=n_raters)

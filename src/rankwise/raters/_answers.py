@@ -13,6 +13,7 @@ from rankwise._errors import RowError
 from rankwise._types import Places
 from rankwise.labels import ClassOrder, Labels, encode, is_missing
 from rankwise.labels.class_order import as_object_array, numbered, tidy
+from rankwise.labels.encoding import encode_ordered, has_intervals
 from rankwise.labels.reading import read
 
 
@@ -45,11 +46,14 @@ class Answers:
         return self.take(np.sort(key.size - 1 - from_end))
 
 
-def read_answers(table: Any, classes: Any, item: str, rater: str, label: Any) -> Answers:
+def read_answers(
+    table: Any, classes: Any, item: str, rater: str, label: Any, *, needed_by: str | None = None
+) -> Answers:
     """Answers of a long table, or of a wide one if it has neither a column ``rater`` nor ``label``.
 
     In a long table each row is an answer. In a wide one each row is an item and each column a rater; the column
-    ``item``, else the index of a pandas table, else the row number names the item.
+    ``item``, else the index of a pandas table, else the row number names the item. Names without an order are refused
+    where it is ``needed_by`` some function; None where only intervals need it.
     """
     names = _column_names(table)
     of_label = [label] if isinstance(label, str) else list(label)
@@ -57,7 +61,7 @@ def read_answers(table: Any, classes: Any, item: str, rater: str, label: Any) ->
     if all(name in names for name in wanted):
         ends = [_values(table[name]) for name in of_label]
         y = table[label] if isinstance(label, str) else list(zip(*ends, strict=True))
-        labels = encode(y, classes)
+        labels = _encoded(y, classes, needed_by)
         of_item, of_rater = (_named(_values(table[name]), name) for name in (item, rater))
         return Answers(of_item[0], of_rater[0], of_item[1], of_rater[1], labels)
     if any(name in names for name in wanted[1:]):
@@ -66,10 +70,18 @@ def read_answers(table: Any, classes: Any, item: str, rater: str, label: Any) ->
             f"a long table needs the columns {', '.join(map(repr, wanted))}. Not found: {missing} among "
             f"{', '.join(map(repr, names))}. Name them with item=, rater= and label=."
         )
-    return _read_wide(table, [name for name in names if name != item], classes, item if item in names else None)
+    raters = [name for name in names if name != item]
+    return _read_wide(table, raters, classes, item if item in names else None, needed_by)
 
 
-def _read_wide(table: Any, raters: list[Any], classes: Any, item: str | None) -> Answers:
+def _encoded(y: Any, classes: Any, needed_by: str | None) -> Labels:
+    raw = read(y)
+    if needed_by is None and not has_intervals(raw):
+        return encode(raw, classes, ordered=False)
+    return encode_ordered(raw, classes, needed_by or "an interval")
+
+
+def _read_wide(table: Any, raters: list[Any], classes: Any, item: str | None, needed_by: str | None) -> Answers:
     if not raters:
         raise ValueError("a wide table needs at least one column of labels, one for each rater. Got none.")
     columns = [table[name] for name in raters]
@@ -82,7 +94,7 @@ def _read_wide(table: Any, raters: list[Any], classes: Any, item: str | None) ->
             raise ValueError(
                 f"all columns must have the same length. Got {len(column)} rows in {name!r} and {n} in {raters[0]!r}."
             )
-    labels = encode([answer for row in zip(*answers, strict=True) for answer in row], classes)
+    labels = _encoded([answer for row in zip(*answers, strict=True) for answer in row], classes, needed_by)
     index = table.index if item is None and hasattr(table, "iloc") else None
     given = range(n) if item is None and index is None else _values(table[item] if item is not None else index)
     items, of_item = _named(list(given), item or "index")

@@ -70,7 +70,8 @@ def combine(
     require_level("level", level)
     if how not in ("intersection", "union", "majority", "model"):
         raise ValueError(f"how must be 'intersection', 'union', 'majority' or 'model'. Got {how!r} instead.")
-    answers = read_answers(table, classes, item, rater, label)
+    needed_by = f"combine(how={how!r})" if how in ("intersection", "model") else None
+    answers = read_answers(table, classes, item, rater, label, needed_by=needed_by)
     if how == "model":
         model = RaterModel(classes=answers.order.values)
         model._learn(answers, None)

@@ -157,7 +157,7 @@ class RaterModel(SavedEstimator):
         """
         with self._afresh() as model:
             model._validate_params()
-            answers = read_answers(table, model.classes, item, rater, label)
+            answers = read_answers(table, model.classes, item, rater, label, needed_by="RaterModel")
             model._learn(answers, X)
         return self
 

@@ -69,7 +69,7 @@ def write(
     model: Any, X: Any, y: Any = None, path: str | os.PathLike[str] | None = None, *, sample_weight: Any = None,
     title: str | None = None, data: str | None = None, command: str | None = None, confidence: float = 0.95,
     n_resamples: int = 1000, sample_size: int = 4000, top: int = 20, random_state: int = 0,
-    remark: str | Callable[[], str] = "",
+    remark: str | Callable[[], str] = "", learnt: bool | Callable[[], bool | None] | None = None,
 ) -> Report:  # fmt: skip
     """Evaluate a fitted classifier on some rows, and write a self-contained page about both.
 
@@ -109,6 +109,9 @@ def write(
     remark : str or callable, optional
         A remark at the top of the page, such as that the model learnt from these rows; a function that returns it is
         called when all rows have been read.
+    learnt : bool or callable, optional
+        Whether the model was fitted to any of these rows, if that is known; a function as for ``remark``. If so,
+        the page makes no claim about new rows; without it, the page says that it cannot know.
 
     Returns
     -------
@@ -154,11 +157,13 @@ def write(
         command = _call(
             rows, path=path if path is None else os.fspath(path), title=title, data=data, confidence=confidence,
             n_resamples=n_resamples, sample_size=sample_size, top=top, random_state=random_state,
+            learnt=None if callable(learnt) else learnt,
         )  # fmt: skip
     bootstrap = Bootstrap(confidence, n_resamples, random_state)
     facts = facts_of(opened, counts, bootstrap, title=title, data=data, command=command, top=top)
     facts["explained"] = first.facts(opened, top)
     facts["remark"] = (remark if isinstance(remark, str) else remark()) or None
+    facts["learnt"] = learnt() if callable(learnt) else learnt
     made = Report(render(opened, counts, facts), facts)
     if path is not None:
         made.save(path)

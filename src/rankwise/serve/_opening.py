@@ -62,11 +62,24 @@ def connect(path: Path, write: bool, opened: ExitStack) -> sqlite3.Connection:
     return connection
 
 
-def with_new_first_page(path: Path, opened: ExitStack) -> Path:
-    """Copy of a file whose first page is that of a new store.
+def n_pages(path: Path) -> tuple[int, int]:
+    """Whole pages that a file has, and those that its first page says it has."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    return path.stat().st_size // max(512, _page_size(head)), int.from_bytes(head[28:32], "big")
 
-    The first page says that the file is a database and where its tables begin, which is the same in all stores that no
-    other program has written anew.
+
+def _page_size(head: bytes) -> int:
+    size = int.from_bytes(head[16:18], "big")
+    return 65536 if size == 1 else size
+
+
+def readable_copy(path: Path, opened: ExitStack, *, new_first_page: bool) -> Path:
+    """Copy of a file whose tail is gone, or, with the first page of a new store, of one whose first page is damaged.
+
+    The first page says that the file is a database, how long it is, and where its tables begin, which is the same in
+    all stores that no other program has written anew. Tables that begin behind the end get empty pages there, which
+    SQLite reads as damaged ones; without them it reads no table at all.
     """
     folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="rankwise-store-")))
     copy, new = folder / "store.sqlite", folder / "new.sqlite"
@@ -74,11 +87,19 @@ def with_new_first_page(path: Path, opened: ExitStack) -> Path:
         cursor = connection.execute("BEGIN")
         schema.create(cursor)
         cursor.execute("COMMIT")
-        (page_size,) = cursor.execute("PRAGMA page_size").fetchone()
     shutil.copyfile(path, copy)
-    with new.open("rb") as file, copy.open("r+b") as damaged:
-        page = bytearray(file.read(page_size))
-        page[28:32] = (copy.stat().st_size // page_size).to_bytes(4, "big")  # pages of the file
+    source = new if new_first_page else copy
+    with source.open("rb") as file:
+        size = _page_size(file.read(100))
+        file.seek(0)
+        page = bytearray(file.read(size))
+    n = copy.stat().st_size // size
+    with copy.open("r+b") as damaged:
+        if n < n_pages(new)[0]:
+            damaged.truncate(n * size)
+            n = n_pages(new)[0]
+            damaged.truncate(n * size)
+        page[28:32] = n.to_bytes(4, "big")
         recent = Path(f"{path}-wal")
         if recent.is_file() and recent.stat().st_size:
             shutil.copyfile(recent, f"{copy}-wal")

@@ -23,7 +23,7 @@ import msgspec
 
 from rankwise._files import replacing
 from rankwise.serve import schema
-from rankwise.serve._opening import Acknowledged, connect, with_new_first_page
+from rankwise.serve._opening import Acknowledged, connect, n_pages, readable_copy
 from rankwise.serve._pages import leaf_rows
 from rankwise.serve.log_chain import GENESIS, Walk, fingerprint, link
 from rankwise.serve.store import StoreError
@@ -81,17 +81,24 @@ def repair(path: Path, output: Path) -> RepairReport:
 
 
 def _opened(path: Path, opened: ExitStack) -> _Source:
-    """A store to read; if its first page is damaged, with the one of a new store, if that fits."""
+    """A store to read; if its tail is gone, without it; if its first page is damaged, with that of a new store."""
     found, reason = None, ""
     try:
         found = _Source(path, path, opened)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         reason = str(error)
-    if found is not None and "log, all lines" not in found.unreadable:
+        has, had = n_pages(path)
+        if 0 < has < had:
+            with suppress(sqlite3.DatabaseError, UnicodeDecodeError):
+                rest = _Source(path, readable_copy(path, opened, new_first_page=False), opened)
+                rest.unreadable.append(f"what was behind page {has} of {had}, where the file ends")
+                found = rest if rest.n_sound else None
+    if found is not None and found.has_end:
         return found
     with suppress(sqlite3.DatabaseError, UnicodeDecodeError, StoreError):
-        mended = _Source(path, with_new_first_page(path, opened), opened)
-        if mended.last and len(mended.compared().changed) < mended.last / 2:
+        mended = _Source(path, readable_copy(path, opened, new_first_page=True), opened)
+        least = 0 if found is None or not found.has_chain else found.n_sound
+        if mended.n_sound > least and len(mended.compared().changed) < mended.last / 2:
             mended.unreadable.append("the first page, which was replaced by that of a new store")
             return mended
     if found is None:
@@ -118,15 +125,20 @@ class _Source:
         self._room = sum(file.stat().st_size for file in (path, Path(f"{path}-wal")) if file.is_file()) // _SMALLEST
         self.notes = {str(key): str(value) for _, key, value in self.lines("meta", ("key", "value"))}
         known = Acknowledged.beside(path)
+        self.is_open = False  # whether nothing says where the log ends
         self.last = self._last("log")
+        self.has_end = not self.is_open
         if known is not None and known.name == self.notes.get("name", known.name) and known.seq > self.last:
             if known.seq > self._room:  # the file was cut: too many to be listed one by one
                 self.unreadable.append(f"log, events {self.last + 1} to {known.seq}")
             else:
-                self.last = known.seq
+                self.last, self.is_open = known.seq, False
         found = {event[0] for _, *event in self.events()}
-        if self._is_torn:
-            self._scan(set(range(1, self.last + 1)) - found)
+        if self._is_torn or self.is_open:
+            self._scan(set(range(1, (self._room if self.is_open else self.last) + 1)) - found)
+        if self.is_open:
+            self.last = max((self.last, *self._scanned))
+            self.unreadable.append(f"log, events after {self.last}" if self.last else "log, all lines")
         self.begins, self.digest = self._chain_begins()
         self.is_prefix_sound = True
 
@@ -135,9 +147,15 @@ class _Source:
         for query in ("SELECT max(rowid) FROM {0}", "SELECT max(rowid) FROM {0} INDEXED BY sqlite_autoindex_{0}_1"):
             with suppress(sqlite3.DatabaseError):
                 found.append(self.connection.execute(query.format(table)).fetchone()[0] or 0)
-        if not found:
-            self.unreadable.append(f"{table}, all lines")
         last = max(found, default=0)
+        if not found:  # the end cannot be reached: what is before the first damaged page
+            with suppress(sqlite3.DatabaseError):
+                for (rowid,) in self.connection.execute(f"SELECT rowid FROM {table} ORDER BY rowid"):
+                    last = rowid
+            if table == "log":
+                self.is_open = True
+            else:
+                self.unreadable.append(f"{table}, " + (f"lines after {last}" if last else "all lines"))
         if table != "log" or last <= self._room:
             return last
         self.unreadable.append(f"log, events after {self._room}")
@@ -234,6 +252,12 @@ class _Source:
         ids = self._ids(set(lost)) if lost else {}
         report.lost = [(seq, ids.get(seq, "?")) for seq in lost]
         return report
+
+    @property
+    def n_sound(self) -> int:
+        """Number of events that can be read and match their digests."""
+        report = self.compared()
+        return self.last - len(report.lost) - len(report.changed)
 
     def _end_of_prefix(self, walk: Walk, lost: list[int]) -> None:
         """Compare the events before the chain with the one digest of all of them."""

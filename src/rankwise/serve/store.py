@@ -271,6 +271,14 @@ class Store(StoreFile):
             raise StoreError(f"{self.path} holds no model yet.")
         return versions[-1]
 
+    def require_begun_with(self, content: bytes) -> None:
+        """Refuse a model file that the first version did not begin with."""
+        if sha256(content).hexdigest() != self.versions()[0].root:
+            raise StoreError(
+                f"{self.path} was begun with another model. Serve that one, give the new one a store of its own "
+                f"('rankwise store import' fills it from this one), or train a challenger with 'rankwise refit'."
+            )
+
     def model(self, digest: str) -> bytes:
         """Content of a model file."""
         line = self.connection.execute(

@@ -23,8 +23,11 @@ class Check:
     is_equal: bool
 
 
-def verify(store: Store) -> Iterator[Check]:
-    """Compare all snapshots and the served model with a replay of the whole log; meanwhile nobody may write."""
+def verify(store: Store, content: bytes | None = None) -> Iterator[Check]:
+    """Compare all snapshots and the served model with a replay of the whole log; meanwhile nobody may write.
+
+    With the ``content`` of a model file, a store that was begun with another model is refused.
+    """
     try:
         (found,) = store.connection.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
@@ -35,6 +38,8 @@ def verify(store: Store) -> Iterator[Check]:
     if found != "ok":
         return
     store.current()  # there is nothing to verify in a store without a model
+    if content is not None:
+        store.require_begun_with(content)
     lacks = store.lacks(Acknowledged.beside(store.path))
     if lacks is not None:
         yield Check(f"the store {lacks}", False)

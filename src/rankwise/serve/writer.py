@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, Self
 
 import msgspec
@@ -152,7 +151,7 @@ class Writer:
                 )
             versions = [self._begin(content)]
         elif content is not None:
-            self._require_same(content, versions[0].root)
+            store.require_begun_with(content)
         self.replica = latest(store, versions[-1])
         self._snapshot_at = self.replica.seq
         self.replica.replay(store, store.last)
@@ -167,13 +166,6 @@ class Writer:
         with self.store.transaction() as cursor:
             root = self.store.add_model(cursor, content)
             return self.store.add_version(cursor, "start", root, [(0, None)], 0, {})
-
-    def _require_same(self, content: bytes, root: str) -> None:
-        if sha256(content).hexdigest() != root:
-            raise StoreError(
-                f"{self.store.path} was begun with another model. Serve that one, give the new one a store of its own "
-                f"('rankwise store import' fills it from this one), or train a challenger with 'rankwise refit'."
-            )
 
     # -- from any thread ---------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ near that of all rows that few iterations remain.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -38,11 +39,14 @@ _MEMORY = 20  # pairs that L-BFGS remembers
 _LAST_SMOOTHING = 1e-9
 _LAST_ACCURACY = 1e-16  # of the minimum of a smooth risk
 _UNBOUNDED_ACCURACY = 1e-11  # of one without a regulariser, which has no bound
+_UNBOUNDED_GAIN = 1e-20  # the same for the gain of a step, which is quadratic in the gradient
 _GAP_PER_GAIN = 5.0  # of a dual point with the best offsets for its scores, which are not those of the best scores
 _ROWS_PER_PARAMETER = 40  # in the sample that is solved first
 _ROWS_PER_SAMPLED = 10  # the sample is at most one in so many rows
 _WARM = 0.1  # square of the first smoothing from a start near the solution, relative to the tolerance
 _ACCURACY = 0.25  # of a smoothed minimum, relative to the tolerance
+_RIDGES = (1e-15, 1e-13, 1e-11, 1e-9, 1.0)  # on scaled second derivatives
+_UNPENALISED = 1  # the first of them that keeps steps along collinear columns small
 
 
 @dataclass
@@ -192,7 +196,9 @@ class _Continuation:
         self.newton = affords_newton(design, risk, penalty.size)
         self.objective, self.lower_bound = np.inf, -np.inf
         self.best = np.empty(0)
-        self.factor: Any = None
+        #: Whether a ridge on all weights bounds the objective from below, by a dual point.
+        self.bounded = bool(penalty[: self.n_weights].all())
+        self.solve: Callable[[Floats], Floats] | None = None
         self.accuracy = _ACCURACY
         self.n_iter = 0
 
@@ -200,9 +206,8 @@ class _Continuation:
         """Minimise from theta, the first time with smoothing mu."""
         self.theta, self.mu = theta, mu
         scores, accuracy = None, self.accuracy * self.tol
-        bounded = bool(self.penalty[: self.n_weights].all())
-        if mu is None and not bounded:  # there is no gap to stop at
-            accuracy = min(accuracy, _UNBOUNDED_ACCURACY)
+        if mu is None and not self.bounded:  # there is no gap to stop at
+            accuracy = min(accuracy, _UNBOUNDED_GAIN if self.newton else _UNBOUNDED_ACCURACY)
         self.memory = _QuasiNewton()
         while True:
             smoothed = _Smoothed(self.design, at_smoothing(self.risk, self.mu), self.penalty)
@@ -214,7 +219,7 @@ class _Continuation:
             self._certify(smoothed, point)
             gap = relative_gap(self.objective, self.lower_bound)
             last = accuracy <= _LAST_ACCURACY if self.mu is None else self.mu <= _LAST_SMOOTHING
-            if gap <= self.tol or self.n_iter >= self.max_iter or last or (self.mu is None and not bounded):
+            if gap <= self.tol or self.n_iter >= self.max_iter or last or (self.mu is None and not self.bounded):
                 return
             if self.mu is None:
                 accuracy *= 0.1
@@ -237,8 +242,10 @@ class _Continuation:
 
     def _slack(self, gradient: Floats) -> float:
         """About how much the dual value at a point loses by this gradient."""
-        if self.factor is not None:  # a smooth risk: the gain of Newton's next step, by the last second derivatives
-            return _GAP_PER_GAIN * _dot(gradient, cho_solve(self.factor, gradient, check_finite=False))
+        if self.solve is not None:  # a smooth risk: the gain of Newton's next step, by the last second derivatives
+            return _GAP_PER_GAIN * _dot(gradient, self.solve(gradient))
+        if self.newton and self.mu is None and not self.bounded:  # the size of a gradient depends on the scales of X
+            return np.inf
         square = gradient * gradient
         regularised = self.penalty > 0
         free = np.abs(gradient[~regularised]).sum()
@@ -252,13 +259,17 @@ class _Continuation:
         # An offset without curvature, on no parabola, moves by about the size of a loss.
         flat = diagonal[self.n_weights :]
         flat += np.maximum(0.0, np.abs(point.gradient[self.n_weights :]) / self.risk.unit - flat)
+        if self.mu is None and not self.bounded:
+            # Without a penalty the minimum does not depend on centre and scale of columns: neither may the steps.
+            self.solve = _scaled_solver(hessian, _RIDGES[_UNPENALISED:])
+            return -self.solve(point.gradient)
         ridge = 1e-10 * diagonal.max() + 1e-300
         if ridge > 0.01 * self.penalty[self.penalty > 0].min(initial=np.inf):
-            return _scaled_step(hessian, point.gradient)
+            return -_scaled_solver(hessian, _RIDGES)(point.gradient)
         diagonal += ridge
         factor = cho_factor(hessian, check_finite=False)
-        if self.mu is None and self.penalty[: self.n_weights].all():
-            self.factor = factor
+        if self.mu is None:
+            self.solve = lambda gradient: np.asarray(cho_solve(factor, gradient, check_finite=False))
         return -np.asarray(cho_solve(factor, point.gradient, check_finite=False))
 
     def _certify(self, smoothed: _Smoothed, point: _Point) -> None:
@@ -269,7 +280,7 @@ class _Continuation:
         objective = risk + 0.5 * float(self.penalty @ (theta * theta))
         if objective < self.objective:
             self.objective, self.best = objective, theta
-        if self.penalty[: self.n_weights].all():
+        if self.bounded:
             balanced = not self.penalty[self.n_weights :].any()
             gain, r, db = smoothed.risk.dual(point.scores, b, balanced=balanced)
             pull = np.concatenate([self.design.pull(r).ravel(), db])
@@ -283,19 +294,19 @@ class _Continuation:
         return Solution(self.best, float(self.objective), float(self.lower_bound), self.n_iter, converged)
 
 
-def _scaled_step(hessian: Floats, gradient: Floats) -> Floats:
-    """Newton's step with every parameter scaled separately, and the smallest ridge that Cholesky accepts.
+def _scaled_solver(hessian: Floats, ridges: tuple[float, ...]) -> Callable[[Floats], Floats]:
+    """Solver of a linear system with every parameter scaled separately, and the first ridge that Cholesky accepts.
 
     For large features, where one ridge for all would outweigh the regulariser and stop short of the minimum.
     """
     diagonal = np.diagonal(hessian)
     unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     scaled = hessian * unit * unit[:, None]
-    for ridge in (1e-15, 1e-13, 1e-11, 1e-9, 1.0):
+    for ridge in ridges:
         np.fill_diagonal(scaled, 1.0 + ridge)
         with suppress(LinAlgError):
             factor = cho_factor(scaled, check_finite=False)
-            return -np.asarray(unit * cho_solve(factor, unit * gradient, check_finite=False))
+            return lambda gradient: np.asarray(unit * cho_solve(factor, unit * gradient, check_finite=False))
     raise LinAlgError("the second derivatives of the risk are not positive")
 
 

@@ -76,6 +76,7 @@ def _make(model: TableModel, source: LabelledFiles, output: Path, overlap: RowOv
     judged: list[Rows] = []  # the rows that are being judged
     try:
         remark = "" if overlap is None else overlap.sentence
+        options["learnt"] = None if overlap is None else overlap.tells
         return write(model, _batches(model, source, judged, overlap), None, output, remark=remark, **options)
     except ValueError as error:
         if not judged or error.__cause__ is None:  # the error names its row already, or is not about a row

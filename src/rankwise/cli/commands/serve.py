@@ -116,8 +116,7 @@ def serve(
 
         chosen: dict[str, Any] = models_in(models) if models is not None else {_name(model): (model, store)}
         if verify:
-            stores = {name: path for name, (_, path) in chosen.items() if path is not None}
-            sound = [_verified(name, path, json) for name, path in stores.items()]
+            sound = [_verified(name, model.read_bytes(), path, json) for name, (model, path) in chosen.items()]
             raise typer.Exit(0 if all(sound) else BAD_DATA)
         from rankwise.serve.launch import open_services, serve
         from rankwise.serve.limits import Limits
@@ -137,12 +136,12 @@ def _name(model: Path | None) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "-", model.stem) if model is not None else ""
 
 
-def _verified(name: str, path: Path, json: bool) -> bool:
+def _verified(name: str, content: bytes, path: Path, json: bool) -> bool:
     from rankwise.serve.store import Store
     from rankwise.serve.verify import verify
 
     with Store(path) as store:
-        checks = list(verify(store))
+        checks = list(verify(store, content))
         events = store.last
     if json:
         results = [{"what": check.what, "equal": check.is_equal} for check in checks]
