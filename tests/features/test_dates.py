@@ -145,6 +145,10 @@ AMBIGUOUS = pd.DataFrame({"when": ["03/04/2021", "05/06/2021", "01/12/2021"]})
 def test_a_column_that_does_not_tell_is_refused_with_both_readings():
     with pytest.raises(ValueError, match=r"'when' holds dates such as '03/04/2021', which may be 2021-04-03 or "):
         TableEncoder().fit(AMBIGUOUS)
+    for first, words in (("05/06/2021", "'05/06/2021', which may be 2021-06-05 or 2021-05-06, and"),
+                         ("03/03/2021", "'02/02/2025', where day and month are equal, and")):  # fmt: skip
+        with pytest.raises(ValueError, match=words):
+            TableEncoder().fit(pd.DataFrame({"when": ["02/02/2025", first]}))
     for kind, days in (("date-dmy", [0, 63, 242]), ("date-mdy", [51, 114, 0])):
         encoder = TableEncoder(scaling="none", kinds={"when": kind}).fit(AMBIGUOUS)
         assert encoder.kinds_ == {"when": "date"}

@@ -3,6 +3,7 @@
 import itertools
 import random
 from datetime import datetime
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -260,7 +261,7 @@ def test_capitals_and_spaces_are_one_class_of_a_known_scale():
     assert labels.classes.tolist() == ["strongly disagree", "AGREE"]
 
 
-@pytest.mark.parametrize("y", [["never", "bus", "car"], ["never", "sometimes", "occasionally"]])
+@pytest.mark.parametrize("y", [["never", "bus", "car"], ["bus", "train", "car"]])
 def test_what_is_not_one_known_scale_asks_for_the_order(y):
     with pytest.warns(OrderWarning, match="classes="):
         encode(y)
@@ -311,16 +312,39 @@ def test_streams():
     grown.learn_one({"a": 1.0}, 9)
     grown.learn_one({"a": 1.0}, "9: Disagree")
     assert grown.classes_.tolist() == NAMES
-    with pytest.warns(OrderWarning), pytest.raises(ValueError, match="'other' cannot be ordered among the classes"):
+    with pytest.raises(ValueError, match="'other' cannot be ordered among the classes"):
         grown.learn_one({"a": 1.0}, "other")
-    words = rw.PRIL()
-    with pytest.warns(OrderWarning):
-        words.learn_one({"a": 1.0}, "often")
-    with pytest.warns(OrderWarning):
-        words.learn_one({"a": 1.0}, "never")
-    with pytest.warns(OrderWarning):
-        words.learn_one({"a": 1.0}, "always")
-    assert words.classes_.tolist() == ["never", "often", "always"]
+
+
+def test_single_rows_warn_of_an_order_when_it_is_guessed_and_note_a_known_one_once():
+    words, sorted_words = rw.PRIL(), rw.PRIL()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for label in ["often", "never", "always", "never", "rarely"]:
+            words.learn_one({"a": 1.0}, label)
+    assert [w.category for w in caught] == [OrderNote]
+    assert words.classes_.tolist() == ["never", "rarely", "often", "always"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sorted_words.learn_one({"a": 1.0}, "red")
+    with pytest.warns(OrderWarning, match=r"they are sorted: \['amber', 'red'\]"):
+        sorted_words.learn_one({"a": 1.0}, "amber")
+
+
+@pytest.mark.parametrize(
+    ("y", "pair"),
+    [
+        (["strongly agree", "agree", "neutral", "neither agree nor disagree", "disagree", "strongly disagree"],
+         "'neither agree nor disagree' and 'neutral' .*agreement"),
+        (["never", "rarely", "seldom", "often"], "'rarely' and 'seldom' .*frequency"),
+        (["good", "ok", "okay", "bad"], "'ok' and 'okay' .*quality"),
+        (["medium", "moderate", "low", "high"], "'medium' and 'moderate' .*level"),
+    ],
+)  # fmt: skip
+def test_two_words_for_one_answer_of_a_known_scale_are_named(y, pair):
+    with pytest.raises(UnknownOrderError, match=rf"{pair}.*classes="):
+        encode(y)
+    assert encode(y, classes=y).classes.tolist() == y
 
 
 def test_metrics_take_the_declared_order():

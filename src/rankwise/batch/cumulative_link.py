@@ -135,6 +135,10 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         owner, runs = runs_of(labels, weight)
         return design.take(owner), RunRows(*runs, owner)
 
+    def _warn_of_scales(self, rows: Any) -> None:
+        if self.alpha != 0.0:  # maximum likelihood does not depend on scales
+            super()._warn_of_scales(rows)
+
     def _look_at(self, order: ClassOrder, rows: RowSums) -> None:
         self._check_decision(len(order))  # the risk bounds the classes that labels tell apart
         undetermined = self._risk(order, rows).innermost.describe(order.values) if len(order) > 1 else ""
@@ -198,8 +202,18 @@ class CumulativeLink(LinkModel, ThresholdBatchEstimator):
         else:
             profiled = ProfiledRisk(risk, risk.start() if start is None else start[d:])
             weights = None if start is None else start[:d]
-            solution = minimise_by_smoothing(design, profiled, self.alpha_, np.ones(d), start=weights, **options)
-            thresholds = risk.best_thresholds(design.times(solution.theta[None]), profiled.thresholds)
+            # Without a penalty the maximum does not depend on centre and scale of columns, but quasi-Newton steps do.
+            is_free = self.alpha_ == 0.0 and isinstance(design, Design)
+            solved, centre, scale = design, np.zeros(d), np.ones(d)
+            if is_free:
+                solved, centre, scale = design.standardised(risk.rows.weight)
+            if is_free and weights is not None:
+                weights, profiled.thresholds = weights * scale, profiled.thresholds - float(weights @ centre)
+            solution = minimise_by_smoothing(solved, profiled, self.alpha_, np.ones(d), start=weights, **options)
+            thresholds = risk.best_thresholds(solved.times(solution.theta[None]), profiled.thresholds)
+            if is_free:
+                solution = replace(solution, theta=solution.theta / scale)
+                thresholds = thresholds + float(solution.theta @ centre)
             solution = replace(solution, theta=np.concatenate([solution.theta, thresholds]))
         if self.alpha_ == 0.0:  # without a bound, the solver stops when the gradient vanishes
             return replace(solution, lower_bound=np.nan, converged=solution.n_iter < self.max_iter)

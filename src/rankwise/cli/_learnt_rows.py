@@ -158,7 +158,7 @@ class RowOverlap:
         return self.n_same > self.expected + 4 * np.sqrt(self.expected + 1e-9) and self.n_same > 0
 
     def tells(self) -> bool | None:
-        """Whether rows were learnt; None where nothing shows it, but not all can be checked or rows repeat by nature."""
+        """Whether rows were learnt; None where nothing shows it, and not all can be checked or rows repeat."""
         if self.is_more_than_chance:
             return True
         return False if self.n_checked == self.n_rows and self._chance < _RARELY else None

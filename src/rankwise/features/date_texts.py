@@ -108,11 +108,16 @@ def _told(name: str, texts: list[str], day_first: NDArray[np.bool_], month_first
         return "mdy"
     if only_day is not None or all("." in text.partition(" ")[0] for text in texts):
         return "dmy"
-    example = texts[int(np.argmax(day_first & month_first))]
-    readings = (str(np.datetime64(int(seconds_of(example, order)), "s"))[:10] for order in ("dmy", "mdy"))
+    readings = [
+        (text, {str(np.datetime64(int(seconds_of(text, order)), "s"))[:10]: None for order in ("dmy", "mdy")})
+        for text, is_either in zip(texts, day_first & month_first, strict=True)
+        if is_either
+    ]
+    example, days = next((each for each in readings if len(each[1]) == 2), readings[0])  # 02/02/2025 is one day
+    which = f"which may be {' or '.join(days)}" if len(days) == 2 else "where day and month are equal"
     raise ValueError(
-        f"column {name!r} holds dates such as {example!r}, which may be {' or '.join(readings)}, and none that tells "
-        f"which: declare its kind as 'date-dmy' or 'date-mdy' ({_declared(name, 'date-dmy')}), or write the dates as "
+        f"column {name!r} holds dates such as {example!r}, {which}, and none that tells which comes first: "
+        f"declare its kind as 'date-dmy' or 'date-mdy' ({_declared(name, 'date-dmy')}), or write the dates as "
         f"2024-05-31."
     )
 

@@ -136,8 +136,8 @@ def convert_table(
 def passing_on(table: Table, names: Sequence[str], format: str, **selected: Any) -> Table:
     """The table with some columns read such that they can be written in a given format without a change.
 
-    In a text file they are text. Elsewhere a column of CSV has a type if that represents all its texts, which takes
-    a pass over them: 123 is a number, and 00123 and 12:30 are not.
+    In a text file they are text. Elsewhere a column of CSV has a type if that keeps the values of all its texts, which
+    takes a pass over them: 123 and 1.50 are numbers, and 00123 and 12:30 are not.
     """
     if table.format not in ("csv", "tsv") or format in ("csv", "tsv"):
         return table.select(**selected, as_written=names)
@@ -155,7 +155,7 @@ def passing_on(table: Table, names: Sequence[str], format: str, **selected: Any)
 
 
 def _holds(kind: Any, texts: Any, decimal: str) -> bool:
-    """Whether values of a type represent texts completely; marks of missing values are equal to a missing number."""
+    """Whether a type keeps the values of texts (1.50 is 1.5); marks of missing values are equal to a missing number."""
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     present = texts.filter(compute.invert(compute.is_in(texts, NULLS))) if is_number else texts.drop_null()
     if is_number and decimal != ".":

@@ -1,7 +1,7 @@
 """Words of answer scales that people know the order of, by kind and language: each line one scale, lowest first.
 
-Words of one answer in other wordings are separated by ``|``. A column in which two wordings of one answer occur is no
-known scale: the author of its questionnaire meant two answers.
+Words of one answer in other wordings are separated by ``|``. A column in which two wordings of one answer occur is
+refused: the author of its questionnaire meant two answers.
 """
 
 from __future__ import annotations

@@ -205,3 +205,16 @@ def strays(texts: list[str]) -> tuple[list[str], str] | None:
         if 1 < len(known) < len(texts) < 2 * len(known):
             return [text for text in texts if text not in known], f"are answers of a known scale, {kind}"
     return None
+
+
+def same_place(texts: list[str]) -> tuple[str, str, str] | None:
+    """Two of these names that are one answer of the known scale that has all of them, and the scale; None if none."""
+    for kind, places in _known_scales():
+        if not all(folded(text) in places for text in texts):
+            continue
+        first: dict[int, str] = {}
+        for text in texts:
+            other = first.setdefault(places[folded(text)], text)
+            if folded(other) != folded(text):
+                return other, text, kind
+    return None

@@ -15,7 +15,7 @@ from rankwise._warn import warn_user
 from rankwise._words import either, the_classes
 from rankwise.labels import _lookup
 from rankwise.labels._label_words import folded, language_remedy
-from rankwise.labels._scales import ScaleConflictError, number_of, ranks, strays, text_order
+from rankwise.labels._scales import ScaleConflictError, TextOrder, number_of, ranks, same_place, strays, text_order
 
 _SHOWN = 12
 _SHOWN_CHARACTERS = 100
@@ -202,8 +202,11 @@ class ClassOrder:
                 out[i] = _lookup.MISSING
         return out
 
-    def inserted(self, value: Any) -> ClassOrder:
-        """The order with one more class at its place: numbers and names sort, unless the names tell their order."""
+    def inserted(self, value: Any, *, warn: bool = False) -> ClassOrder:
+        """The order with one more class at its place: numbers and names sort, unless the names tell their order.
+
+        With ``warn``, names that are sorted are warned of, and so is a known scale when its second class comes.
+        """
         values = self.values.tolist()
         try:
             told = text_order([*values, value])
@@ -211,11 +214,16 @@ class ClassOrder:
                 if text_order(values) is not None:
                     raise TypeError
                 place = sum(v < value for v in values)
-                return ClassOrder([*values[:place], value, *values[place:]])
+                names = [*values[:place], value, *values[place:]]
+                if warn and isinstance(value, str):
+                    _warn_of_sorting(as_object_array(names))
+                return ClassOrder(names)
             if len(told.classes) == len(values):  # another spelling of a class, or its number
                 return self
             if [name for name in told.classes if name in self.index] != values:
                 raise TypeError
+            if warn and told.scale is not None and len(values) == 1:
+                _note_scale(told)
             return ClassOrder(told.classes)
         except (TypeError, ScaleConflictError):
             raise ValueError(
@@ -297,12 +305,7 @@ def infer_order(
                 "make y an ordered Categorical."
             )
         if told.scale is not None and (warn or needed_by is not None):
-            classes = show(as_object_array(told.classes))
-            warn_user(
-                f"the labels are answers of a known scale, {told.scale}, in the order {classes}. If that is not their "
-                f"order, {either(_DECLARE, _GIVE)}.",
-                OrderNote,
-            )
+            _note_scale(told)
         return ClassOrder(told.classes)
     if any(isinstance(v, str) for v in present.tolist()):
         present = _sorted_objects(present)
@@ -314,13 +317,25 @@ def infer_order(
             f"{needed_by} needs the order of the classes, which their names do not tell. Got {show(present)}: declare "
             f"it, {either(_LOWEST_FIRST, _AS_OPTION)}, or make y an ordered Categorical."
         )
-    if warn and not is_known:
-        warn_user(
-            f"no order given for the classes, so they are sorted: {show(present)}. If that is not their order, "
-            f"{either(_DECLARE, _GIVE)}.",
-            OrderWarning,
-        )
+    if warn and not is_known and present.size > 1:  # a single one has no order
+        _warn_of_sorting(present)
     return ClassOrder(present)
+
+
+def _warn_of_sorting(present: NDArray[Any]) -> None:
+    warn_user(
+        f"no order given for the classes, so they are sorted: {show(present)}. If that is not their order, "
+        f"{either(_DECLARE, _GIVE)}.",
+        OrderWarning,
+    )
+
+
+def _note_scale(told: TextOrder) -> None:
+    warn_user(
+        f"the labels are answers of a known scale, {told.scale}, in the order {show(as_object_array(told.classes))}. "
+        f"If that is not their order, {either(_DECLARE, _GIVE)}.",
+        OrderNote,
+    )
 
 
 def refuse_missing_codes(present: NDArray[Any]) -> None:
@@ -337,7 +352,7 @@ def refuse_missing_codes(present: NDArray[Any]) -> None:
 
 
 def _refuse_strays(present: NDArray[Any]) -> None:
-    """Reject names that keep most others from telling their order, and names that differ in capitals or spaces."""
+    """Reject names that keep the others from telling their order, and names that differ in capitals or spaces."""
     names = present.tolist()
     odd = strays(names)
     if odd is not None:
@@ -345,6 +360,12 @@ def _refuse_strays(present: NDArray[Any]) -> None:
             f"the order of the classes is unknown: most labels {odd[1]}, but not {show(as_object_array(odd[0]))}. "
             f"Correct {'it' if len(odd[0]) == 1 else 'them'}, or declare the order with {the_classes()}."
             f"{next(filter(None, map(language_remedy, odd[0])), '')}"
+        )
+    pair = same_place(names)
+    if pair is not None:
+        raise UnknownOrderError(
+            f"the order of the classes is unknown: {one_line(pair[0])} and {one_line(pair[1])} have the same place in "
+            f"a known scale, {pair[2]}. Write them alike, or declare the order with {the_classes()}."
         )
     alike: dict[str, str] = {}
     for name in names:

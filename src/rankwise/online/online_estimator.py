@@ -128,7 +128,7 @@ class OnlineEstimator(OnlineModel):
             keeps_scale = not has_denominator(y) or named[-1] == order.values[-1]  # "3 out of 5" names the highest
             for value in named if keeps_scale else ():
                 if value not in order.index:
-                    order = order.inserted(value)
+                    order = order.inserted(value, warn=self.ordered)
         labels = encode([_one_label(y)], order)
         require_support(labels, type(self).__name__, self.label_kinds)
         return self._kernel_labels(labels), order

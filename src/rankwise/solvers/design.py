@@ -17,6 +17,8 @@ from rankwise._kernels.compile import kernel
 from rankwise._kernels.rows import column, dot, n_entries, n_rows, squared_norm, value
 from rankwise._types import Floats
 
+_CONSTANT = 1e-13  # deviation of a column, relative to its centre, that is rounding
+
 
 @kernel
 def _times(X, W, out):
@@ -191,6 +193,21 @@ class Design:
         """The columns at ``index``, ascending; all entries must lie in them."""
         data, indices, indptr = self.rows
         return Design((data, np.searchsorted(index, indices).astype(indices.dtype), indptr), index.size, index)
+
+    def standardised(self, weight: Floats) -> tuple[Design, Floats, Floats]:
+        """A copy with columns of weighted variance 1, their centres and scales; sparse rows are not centred."""
+        matrix, share = self.matrix() if self.is_sparse else self.rows, weight / weight.sum()
+        centre = np.asarray(share @ matrix, dtype=np.float64)
+        if self.is_sparse:
+            size = np.sqrt(np.asarray(share @ matrix.multiply(matrix)).ravel())
+            scale = np.where(size > 0.0, size, 1.0)
+            data, indices, indptr = self.rows
+            return Design((data / scale[indices], indices, indptr), self.n_features), np.zeros_like(scale), scale
+        centred = np.ascontiguousarray(matrix - centre, dtype=np.float64)
+        size = np.sqrt(share @ np.square(centred))
+        scale = np.where(size > _CONSTANT * np.abs(centre), size, 1.0)
+        centred /= scale
+        return Design(centred, self.n_features), centre, scale
 
     def gram(self, weight: Floats) -> Floats:
         """``sum_i weight_i x_i x_i'`` (d, d)."""
