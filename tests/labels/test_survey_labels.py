@@ -2,8 +2,8 @@
 
 import itertools
 import random
-from datetime import datetime
 import warnings
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
