@@ -25,9 +25,10 @@ from rankwise.base.probabilities import DECISIONS, ProbabilityModel
 from rankwise.base.row_data import indexable
 from rankwise.base.state import require_array
 from rankwise.base.transaction import reader
-from rankwise.calibration.inner_fits import fitted_to, rows_and_labels
+from rankwise.calibration.inner_fits import declared_classes, fitted_to, rows_and_labels
 from rankwise.evaluation import StratifiedIntervalKFold, cross_val_predict
 from rankwise.labels import Labels, check_weights
+from rankwise.labels.class_order import show
 
 _ROUNDS = 2000
 _TOLERANCE = 1e-7  # change of a weight at which EM stops
@@ -71,7 +72,7 @@ class BlendedOrdinal(Enclosing, ProbabilityModel):  # type: ignore[override]
     random_state : int, RandomState or None, default 0
         Seed of the folds.
     classes : array-like, optional
-        The classes, lowest first; by default taken from the labels.
+        The classes, lowest first; by default those that an estimator declares, or else those of the labels.
 
     Attributes
     ----------
@@ -123,16 +124,22 @@ class BlendedOrdinal(Enclosing, ProbabilityModel):  # type: ignore[override]
         """
         with self._afresh() as model:
             model._check_estimators()
-            X, labels = rows_and_labels(X, y, model.classes)
+            X, labels = rows_and_labels(X, y, declared_classes(model))
             weight = check_weights(sample_weight, len(labels))
             model._check_decision(labels.classes.size)
+            rows = np.arange(len(labels))
+            fitted = [fitted_to(one, X, labels, weight, rows) for one in model.estimators]
+            for one in fitted:  # an estimator may declare classes of its own, or take no order from the labels
+                if not np.array_equal(one.classes_, labels.classes):
+                    raise ValueError(
+                        f"estimators: {type(one).__name__} has other classes, {show(np.asarray(one.classes_))}, than "
+                        f"the mixture, {show(labels.classes)}."
+                    )
             folds = StratifiedIntervalKFold(model.cv, shuffle=True, random_state=model.random_state)
             weights = weight if weight.size else None
             options: dict[str, Any] = {"cv": folds, "method": "predict_proba", "sample_weight": weights}
             unseen = [of_labels(labels, cross_val_predict(one, X, labels, **options)) for one in model.estimators]
             counts = np.where(labels.is_missing, 0.0, 1.0 if weights is None else weights)
-            rows = np.arange(len(labels))
-            fitted = [fitted_to(one, X, labels, weight, rows) for one in model.estimators]
             model._become_mixture(fitted, stacking_weights(np.column_stack(unseen), counts), labels.classes)
         return self
 

@@ -1,6 +1,7 @@
 """What meta-estimators share: their columns, sets, and fits of the inner estimator to some of the rows."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -18,7 +19,8 @@ from rankwise.base.model import Enclosing, Layer
 from rankwise.base.row_data import indexable, row_count, rows_at
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
-from rankwise.labels import Labels, as_labels, decode, encode
+from rankwise.labels import Labels, as_labels, declared_order, decode, encode
+from rankwise.labels.class_order import show
 
 
 class MethodBesideParameter:
@@ -115,9 +117,27 @@ def known_classes(estimator: Any, prefit: bool) -> Any:
     if prefit:
         check_is_fitted(estimator)
         return getattr(estimator, "classes_", None)
-    parameters = estimator.get_params(deep=True)
-    declared = [value for name, value in parameters.items() if name.rpartition("__")[2] == "classes"]
-    return next((value for value in declared if value is not None), None)
+    return declared_classes(estimator)
+
+
+def declared_classes(value: Any) -> Any:
+    """Classes that an estimator declares, or else those inside it or in a collection, which must be the same."""
+    if isinstance(value, (list, tuple, Mapping)):
+        inside = list(value.values() if isinstance(value, Mapping) else value)
+    elif hasattr(value, "get_params") and not isinstance(value, type):
+        parameters = value.get_params(deep=False)
+        if parameters.get("classes") is not None:
+            return parameters["classes"]
+        inside = list(parameters.values())
+    else:
+        return None
+    declared = [classes for classes in map(declared_classes, inside) if classes is not None]
+    orders = [declared_order(classes) for classes in declared]
+    for order in orders[1:]:
+        if order != orders[0]:
+            first, other = show(orders[0].values), show(order.values)
+            raise ValueError(f"the estimators declare different classes: {first} and {other}.")
+    return declared[0] if declared else None
 
 
 def fitted_to(estimator: Any, X: Any, labels: Labels, weight: Floats, rows: Places) -> Any:

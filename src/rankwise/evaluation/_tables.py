@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankwise.base.row_data import rows_at
-from rankwise.calibration.inner_fits import fitted_to, known_classes, rows_and_labels
+from rankwise.calibration.inner_fits import declared_classes, fitted_to, rows_and_labels
 from rankwise.evaluation.cross_validation import splits_of
 from rankwise.features import LeakageWarning
 from rankwise.features.leakage import warn_of_leakage
@@ -75,15 +75,15 @@ def compare(
         )
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test must be given together.")
+    if classes is None and not isinstance(y, Labels):
+        classes = declared_classes(models)
     if X_test is None:
-        if classes is None and not isinstance(y, Labels):
-            declared = (known_classes(model, prefit=False) for model in models.values())
-            classes = next((order for order in declared if order is not None), None)
         X, labels = rows_and_labels(X, y, classes)
         warn_of_leakage(X, labels)
         with warnings.catch_warnings():  # of every model again
             warnings.simplefilter("ignore", LeakageWarning)
             return _in_folds(models, X, labels, cv, sample_weight)
+    y = y if classes is None else encode(y, classes)  # all models learn the same order
     judges, results = read(y_test), list[dict[str, Any]]()
     for name, model in models.items():
         start = time.perf_counter()
