@@ -252,6 +252,11 @@ def test_estimators_without_a_penalty_get_a_reference_level():
     assert _reference_of(rw.TableModel(rw.SVOR(regularize="none")), table, y) == ["red"]
     wrapped = rw.CalibratedOrdinal(free, cv=2, random_state=0)
     assert _reference_of(rw.TableModel(wrapped), table, y) == ["red"]
+    mixed = rw.BlendedOrdinal([rw.CumulativeLink(), free], cv=2)
+    assert _reference_of(rw.TableModel(mixed), table, y) == ["red"]
+    chosen = rw.AutoOrdinal(estimators={"free": free}, encoder="none", n_fits=2, cv=2)
+    assert _reference_of(rw.TableModel(chosen), table, y) == ["red"]
+    assert _reference_of(rw.TableModel(rw.BlendedOrdinal([rw.CumulativeLink()], cv=2)), table, y) == [None]
     assert _reference_of(rw.TableModel(rw.CumulativeLink(alpha=0.1)), table, y) == [None]
     assert _reference_of(rw.TableModel(), table, y) == [None]
     always = rw.TableModel(rw.SVOR(), rw.TableEncoder(drop_first=True))

@@ -99,12 +99,15 @@ def _takes_categories(estimator: Any) -> bool:
 
 
 def _is_penalised(estimator: Any) -> bool:
-    """Whether the estimator inside all others, such as those that calibrate or search, has a penalty."""
-    while True:
-        inside = estimator[-1] if isinstance(estimator, Pipeline) else getattr(estimator, "estimator", None)
-        if inside is None or isinstance(inside, str):
-            return bool(getattr(estimator, "is_penalised", True))
-        estimator = inside
+    """Whether all estimators inside, such as those that are calibrated, chosen from or mixed, have a penalty."""
+    if isinstance(estimator, Pipeline):
+        return _is_penalised(estimator[-1])
+    several = getattr(estimator, "estimators", ())
+    several = (
+        several.values() if isinstance(several, Mapping) else several if isinstance(several, (list, tuple)) else ()
+    )
+    parts = [one for one in (getattr(estimator, "estimator", None), *several) if not isinstance(one, str | None)]
+    return all(map(_is_penalised, parts)) if parts else bool(getattr(estimator, "is_penalised", True))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import pytest
 
 from rankwise import (
     SVOR,
+    AutoOrdinal,
     BlendedOrdinal,
     CalibratedOrdinal,
     CumulativeLink,
@@ -95,3 +96,19 @@ def test_a_comparison_takes_the_one_declaration_of_all(held_out, lights):
     models["not"] = CumulativeLink(classes=COLOURS[::-1])
     with pytest.raises(ValueError, match="declare different classes"):
         compare(models, X, y, *test)
+
+
+def test_a_search_judges_candidates_in_the_order_they_declare(lights):
+    X, y = lights
+    declared = {"one": CumulativeLink(classes=COLOURS), "two": CumulativeLink(alpha=1e3, classes=COLOURS)}
+    inside = AutoOrdinal(estimators=declared, n_fits=4, cv=2, encoder="none").fit(X, y)
+    plain = {"one": CumulativeLink(), "two": CumulativeLink(alpha=1e3)}
+    outside = AutoOrdinal(estimators=plain, n_fits=4, cv=2, encoder="none", classes=COLOURS).fit(X, y)
+    assert [(entry["model"], entry["error"]) for entry in inside.leaderboard_] == [
+        (entry["model"], entry["error"]) for entry in outside.leaderboard_
+    ]
+    assert inside.best_name_ == "one"
+    assert inside.classes_.tolist() == COLOURS
+    declared["two"] = CumulativeLink(classes=COLOURS[::-1])
+    with pytest.raises(ValueError, match="declare different classes"):
+        AutoOrdinal(estimators=declared, n_fits=4, cv=2).fit(X, y)

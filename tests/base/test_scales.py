@@ -32,6 +32,19 @@ def test_linear_models_name_the_columns_and_the_cure(estimator, data):
         rw.TableModel(estimator).fit(X, y)
 
 
+def test_a_table_model_names_its_columns_and_its_own_encoder(data):
+    model = rw.TableModel(rw.CumulativeLink(), rw.TableEncoder(numbers="linear", scaling="none"))
+    with pytest.warns(UserWarning, match=r"column 'age', .* in 'share'.*TableEncoder\(scaling='standard'\)\.$"):
+        model.fit(*data)
+
+
+def test_maximum_likelihood_needs_no_scales(data):
+    X, y = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rw.CumulativeLink(alpha=0).fit(X[["share", "flag"]].assign(big=1e6 * np.cos(np.arange(90))), y)
+
+
 def test_kernels_need_no_word_here(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

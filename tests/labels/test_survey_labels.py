@@ -3,6 +3,7 @@
 import itertools
 import random
 import warnings
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -145,6 +146,46 @@ def test_what_begins_with_a_number():
     assert (rank_of("-2: very bad").number, rank_of("1.5 = so so").number) == (-2, 1.5)
     assert all(map(is_date, ("Jan-02", "01. Feb", "2-Mär-26")))
     assert not is_date("1 - january")
+
+
+DATE = datetime(2026, 2, 1)
+DATES = {"datetime": DATE, "date": DATE.date(), "numpy": np.datetime64("2026-02-01"), "text": "2026-02-01"}
+
+
+@pytest.mark.parametrize("cell", [pytest.param(cell, id=name) for name, cell in DATES.items()])
+@pytest.mark.parametrize(
+    ("others", "classes"),
+    [([1, 2, 3], None), ([1, 2, 3], [1, 2, 3]), (["1", "2-3"], None), (["1", "2-3"], [1, 2, 3]),
+     ([(1, 2), (2, 3)], None), ([{1, 3}, 2], None), ([{1, 3}, 2], [1, 2, 3]),
+     (["low", "high"], ["low", "high"]), ([None, 1.5, 1.5], None)],
+)  # fmt: skip
+def test_a_cell_that_became_a_date_is_explained(cell, others, classes):
+    for y in ([*others, cell], pd.Series([*others, cell], dtype=object)):
+        with pytest.raises(
+            ValueError, match=f"row {len(others)}: .*2026-02-01.*spreadsheets turn 1-2 into such a date"
+        ):
+            encode(y, classes)
+
+
+def test_a_date_among_numbered_names_is_explained():
+    with pytest.raises(ValueError, match=r"row 2: .*2026-02-01.*spreadsheets turn 1-2 into such a date"):
+        encode(["1 - bad", "2 - good", DATE])
+
+
+def test_dates_alone_or_declared_are_classes():
+    later = datetime(2026, 3, 1)
+    assert encode([DATE, later, None, pd.NaT], ordered=False).classes.tolist() == [DATE, later]
+    assert encode([DATE, 1], classes=[1, DATE]).is_exact.all()
+    assert encode(["2026-02-01", "2026-03-01", "later"], ordered=False).is_exact.all()
+    assert encode([1, 2, pd.NaT]).is_missing.tolist() == [False, False, True]
+
+
+def test_a_date_in_a_spreadsheet_is_explained_by_the_command(tmp_path):
+    y = [1, 2, 3, DATE] * 10
+    pd.DataFrame({"x": range(40), "y": y}).to_excel(tmp_path / "t.xlsx", index=False)
+    for options in ([], ["--classes", "1..3"]):
+        message = run("fit", tmp_path / "t.xlsx", "--label", "y", *options, "-o", tmp_path / "m").stderr
+        assert "row 4 (line 5): 'y': cannot read '2026-02-01' as a label: spreadsheets turn 1-2 into" in message
 
 
 GERMAN = ["1 = schlecht", "2 = mittel", "3 = gut"]

@@ -20,7 +20,7 @@ from rankwise.auto._search import SCORES, Budget, Search, Show, Trial, losses, s
 from rankwise.auto.blended import BlendedOrdinal, of_labels, stacking_weights
 from rankwise.base.default_parts import DefaultParts
 from rankwise.base.transaction import reader
-from rankwise.calibration.inner_fits import fitted_to, rows_and_labels
+from rankwise.calibration.inner_fits import declared_classes, fitted_to, rows_and_labels
 from rankwise.evaluation import format_table
 from rankwise.features import LeakageWarning, TableEncoder
 from rankwise.features.leakage import warn_of_leakage
@@ -64,7 +64,7 @@ class AutoOrdinal(DefaultParts, ChoosingEstimator):  # type: ignore[override]
     random_state : int, default 0
         Seed of everything random.
     classes : array-like, optional
-        The classes, lowest first; by default taken from the labels.
+        The classes, lowest first; by default those that an estimator declares, or else those of the labels.
 
     Attributes
     ----------
@@ -133,8 +133,9 @@ class AutoOrdinal(DefaultParts, ChoosingEstimator):  # type: ignore[override]
         """
         with self._afresh() as model:
             model._validate_params()
-            X, labels = rows_and_labels(X, y, model.classes)
-            if model.classes is None and not isinstance(y, Labels):
+            classes = declared_classes(model)
+            X, labels = rows_and_labels(X, y, classes)
+            if classes is None and not isinstance(y, Labels):
                 warn_of_classes(labels.order, len(labels))
             weight = check_weights(sample_weight, len(labels))
             if labels.is_missing.all():

@@ -187,12 +187,18 @@ class TableEstimator(SavedEstimator):
         scales = far_scales(rows, _FAR)
         if scales is not None:
             large, high, small, low = scales
-            names = vars(self).get("feature_names_in_", range(self.n_features_in_))
+            encoded = getattr(self, "_name_columns", None)  # of the encoder of a table model
+            names = encoded() if encoded else vars(self).get("feature_names_in_", range(self.n_features_in_))
+            cure = (
+                "let the encoder scale, TableEncoder(scaling='standard')."
+                if encoded
+                else "put a scaler before it, make_pipeline(StandardScaler(), ...) or OnlineScaler for streams, or use "
+                "TableModel, which scales."
+            )
             warn_user(
                 f"X has columns whose scales differ by a factor of {high / low:.2g}: about {high:.2g} in column "
                 f"{names[large]!r}, {low:.2g} in {names[small]!r}. {type(self).__name__} depends on the scales of its "
-                f"features: put a scaler before it, make_pipeline(StandardScaler(), ...) or OnlineScaler for streams, "
-                f"or use TableModel, which scales."
+                f"features: {cure}"
             )
 
     def _feature_name(self, column: int) -> Any:

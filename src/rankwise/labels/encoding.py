@@ -21,6 +21,7 @@ from rankwise.labels.class_order import (
     comparable,
     infer_order,
     is_infinite,
+    is_missing,
     numbers_if_possible,
     one_line,
     show,
@@ -40,6 +41,7 @@ from rankwise.labels.raw_labels import (
     read_cells,
 )
 from rankwise.labels.reading import read
+from rankwise.labels.unreadable import date_cell, is_date_cell
 
 
 def encode(y: Any, classes: Any = None, *, n_rows: int | None = None, ordered: bool = True) -> Labels:
@@ -139,6 +141,7 @@ def settle_order(
         return raw.labels.order
     if raw.order is not None:
         return ClassOrder(raw.order)
+    _refuse_dates(raw)
     warn = ordered or has_intervals(raw)
     return infer_order(raw.values_present(), warn=warn, needed_by=needed_by, counts_ranks=counts_ranks)
 
@@ -148,6 +151,21 @@ def has_intervals(raw: Raw) -> bool:
     if isinstance(raw, Texts):
         raw = raw.parsed
     return len(raw if isinstance(raw, Intervals) else raw.intervals if isinstance(raw, Candidates) else ()) > 0
+
+
+def _refuse_dates(raw: Raw) -> None:
+    """Reject dates among labels that are none: of a column with texts :mod:`rankwise.labels.whole_columns` does so."""
+    if isinstance(raw, Exact):
+        values, rows, n_others = raw.values, np.arange(len(raw)), 0
+    elif isinstance(raw, Candidates):
+        values, rows, n_others = raw.members, raw.member_rows, len(raw.intervals)
+    else:
+        return
+    if values.dtype.kind == "O":
+        items = values.tolist()
+        dates = [k for k, value in enumerate(items) if is_date_cell(value)]
+        if dates and n_others + sum(not is_missing(value) for value in items) > len(dates):
+            raise RowError(date_cell(items[dates[0]]), int(rows[dates[0]]))
 
 
 def _encode_exact(raw: Exact, order: ClassOrder) -> Labels:
@@ -271,10 +289,10 @@ def _refuse_unknown(
     unknown = codes == _lookup.UNKNOWN
     if unknown.any():
         at = int(np.argmax(unknown))
-        raise RowError(
-            f"the {what} {one_line(values[at])} is not one of the classes {show(order.values)}.",
-            int(at if rows is None else rows[at]),
-        )
+        reason = f"the {what} {one_line(values[at])} is not one of the classes {show(order.values)}."
+        if is_date_cell(values[at]) and not any(map(is_date_cell, order.values.tolist())):
+            reason = date_cell(values[at])
+        raise RowError(reason, int(at if rows is None else rows[at]))
 
 
 _CODERS: dict[type, Callable[[Any, ClassOrder], Labels]] = {

@@ -19,7 +19,7 @@ from rankwise._words import either
 from rankwise.labels._label_words import LANGUAGES, folded, language_remedy, patterns, plain
 from rankwise.labels._scales import is_date, rank_of
 from rankwise.labels.class_order import ClassOrder, as_text, one_line, show
-from rankwise.labels.unreadable import declare
+from rankwise.labels.unreadable import date_cell, declare, is_date_cell
 
 #: For error messages.
 FORMS = "a label is written 3, 3-5, >=4, <=2, >4, <2, 2|3|7 or ? (also with the names of declared classes)"
@@ -271,11 +271,8 @@ class LabelReader:
             raise ValueError(
                 f"cannot read {one_line(text)} as a label: write 3.5 for a decimal{declared}, 3|5 for candidates."
             )
-        if is_date(written):
-            raise ValueError(
-                f"cannot read {one_line(text)} as a label: spreadsheets turn 1-2 into such a date. Enter it as text, "
-                f"or {declare()}"
-            )
+        if is_date(written) or (self.order is not None and is_date_cell(written)):
+            raise ValueError(date_cell(text))
         if _BRACKETS.fullmatch(written):
             raise ValueError(f"cannot read {one_line(text)} as a label: write 3-5 for an interval, 3|5 for candidates.")
         if self.order is not None:

@@ -12,7 +12,7 @@ from rankwise._errors import RowError
 from rankwise.labels.class_order import ClassOrder, as_object_array, is_missing, numbered, one_line
 from rankwise.labels.encoding import declared_order
 from rankwise.labels.grammar import LabelReader
-from rankwise.labels.unreadable import map_distinct
+from rankwise.labels.unreadable import date_cell, is_date_cell, map_distinct
 from rankwise.labels.whole_columns import ReadTexts, read_texts
 
 
@@ -75,6 +75,8 @@ def parse_ends(texts: Any, classes: ClassOrder | None, language: str = "en") -> 
 
 def _checked(text: Any) -> str:
     if not isinstance(text, str):
+        if is_date_cell(text):
+            raise ValueError(date_cell(text))
         raise ValueError(f"a label in a text column must be text. Got {one_line(text)} instead.")
     return text
 

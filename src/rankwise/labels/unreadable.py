@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,9 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._words import the_classes
-from rankwise.labels.class_order import one_line
+from rankwise.labels.class_order import is_missing, one_line
+
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]00:00(?::00)?)?")
 
 
 class UnreadableLabelsError(RowError):
@@ -78,6 +82,21 @@ def mixed_types(label: Any, most: str) -> str:
     """Error message for a number among names, or the reverse; ``most`` is what the other labels are."""
     why = f"where most are {most}, and these have no common order. Correct it, or {declare()}"
     return f"a label is {one_line(label)} {why}"
+
+
+def is_date_cell(value: Any) -> bool:
+    """Whether a value is a date, as a cell of a spreadsheet is that was typed as 1-2, or the text of one."""
+    if isinstance(value, str):
+        return _ISO_DATE.fullmatch(value.strip()) is not None
+    return isinstance(value, (date, np.datetime64)) and not is_missing(value)
+
+
+def date_cell(value: Any) -> str:
+    """Error message for a date among labels that are none."""
+    return (
+        f"cannot read {one_line(str(value))} as a label: spreadsheets turn 1-2 into such a date. Enter it as text, or "
+        f"{declare()}"
+    )
 
 
 def declare() -> str:

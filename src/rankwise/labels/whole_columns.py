@@ -18,8 +18,10 @@ from rankwise.labels.class_order import ClassOrder, as_text, one_line
 from rankwise.labels.grammar import ONE_SCALE, LabelReader
 from rankwise.labels.unreadable import (
     UnreadableLabelsError,
+    date_cell,
     declare,
     has_name,
+    is_date_cell,
     map_distinct,
     mixed_types,
     unreadable,
@@ -145,11 +147,15 @@ def naming_conflicts(told: TextOrder) -> Iterator[None]:
 
 
 def odd_among(labels: list[Any], rows: NDArray[np.integer[Any]]) -> dict[int, str]:
-    """Which labels keep names and numbers from having a common order, with the reason; none if they are not mixed.
+    """Which labels keep names, numbers and dates from having a common order, with the reason; none if they have one.
 
-    ``rows`` are the numbers of rows with each label. Words of another language are to blame, else names without a
-    number among names with one, else the rarer of names and numbers.
+    ``rows`` are the numbers of rows with each label. To blame are dates among others, else words of another language,
+    else names without a number among names with one, else the rarer of names and numbers.
     """
+    known = [label for label in labels if label is not None]
+    dates = {k: date_cell(label) for k, label in enumerate(labels) if is_date_cell(label)}
+    if 0 < len(dates) < len(known) and not all(isinstance(label, str) for label in known):
+        return dates
     is_name = np.array([has_name(label) for label in labels], dtype=bool)
     is_number = np.array([label is not None for label in labels], dtype=bool) & ~is_name
     if not (is_name.any() and is_number.any()):
