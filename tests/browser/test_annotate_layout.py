@@ -1,8 +1,12 @@
 """On a phone the item, all classes and Save are seen at once; nothing covers them, and no word is broken."""
 
+from itertools import pairwise
+
 import pytest
 
 pytest.importorskip("starlette")
+
+from playwright.sync_api import expect
 
 from tests.browser.raters import rows
 
@@ -70,3 +74,58 @@ def test_more_than_fits_is_reached_by_scrolling(project, enter):
     save, under = page.locator("#save").bounding_box(), last.bounding_box()
     assert under["y"] + under["height"] <= save["y"] or under["y"] >= save["y"] + save["height"]
     assert save["y"] + save["height"] <= 640
+
+
+def test_a_long_title_takes_one_line_of_a_phone(project, enter, tmp_path):
+    """Otherwise the last of five described classes goes out of sight once what was typed shows."""
+    (tmp_path / "scale.csv").write_text(
+        "class,name,description\n1,very poor,hard to read and wrong\n2,poor,wrong in most places\n"
+        "3,fair,right and wrong in equal parts\n4,good,right in most places\n5,very good,right and well said\n"
+    )
+    title = "Umfrage <2026> unter allen Kundinnen und Kunden"
+    served = project(rows(6), "--text", "remark", "--scale", str(tmp_path / "scale.csv"), "--title", title,
+                     "--language", "de", classes=None)  # fmt: skip
+    for width, height in PHONES:
+        page = enter(served, f"ann {width}", width=width, height=height)
+        for key in "4+":
+            page.keyboard.press(key)
+        page.locator("#typed", has_text="4+").wait_for()
+        assert page.evaluate(COVERED) == []
+        fifth, below = (page.locator(one).bounding_box() for one in ("#scale button:last-child", "#bar-below"))
+        assert fifth["y"] + fifth["height"] <= below["y"]
+        heading = page.locator("h1")
+        assert heading.inner_text() == title
+        line = heading.evaluate("one => parseFloat(getComputedStyle(one).lineHeight)")
+        assert heading.bounding_box()["height"] < 1.5 * line
+        assert page.locator(".head").bounding_box()["height"] < 50
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_name_page_has_room_between_label_field_and_button(project, enter):
+    page = enter(project(rows(3), "--text", "remark"), rater=None, width=360, height=640)
+    page.locator("#name").wait_for()
+    boxes = [page.locator(one).bounding_box() for one in ("#name-form label", "#name", "#name-form button")]
+    for one, other in pairwise(boxes):
+        gaps = (other["x"] - one["x"] - one["width"], other["y"] - one["y"] - one["height"])
+        assert max(gaps) >= 6
+
+
+def test_a_wrong_token_is_answered_in_the_language_of_the_page(project, enter, tmp_path):
+    (tmp_path / "tokens").write_text("learn 0123456789abcdef ann\nread 9876543210fedcba bo\n")
+    served = project(rows(3), "--text", "remark", "--token-file", "tokens", "--language", "de")
+    page = enter(served, rater=None, quiet=["401", "403"], width=360, height=640)
+    page.locator("#token").fill("no such token at all")
+    page.locator("#token-form button").click()
+    said = page.locator("#status")
+    expect(said).to_have_text("Dieses Token ist hier nicht bekannt. Fragen Sie die Person, von der Sie es haben.")
+    page.locator("#language").select_option("en")
+    page.locator("#token").fill("no such token either")
+    page.locator("#token-form button").click()
+    expect(said).to_have_text("This token is not known here. Ask the person who gave it to you.")
+    page.locator("#token").fill("9876543210fedcba")  # that of a dashboard
+    page.locator("#token-form button").click()
+    expect(said).to_have_text("This token does not let you answer. Ask the person who gave it to you for another.")
+    page.locator("#token").fill("0123456789abcdef")
+    page.locator("#token-form button").click()
+    page.locator("#work").wait_for()
+    expect(said).to_have_text("")

@@ -4,12 +4,14 @@ import tracemalloc
 import zipfile
 from datetime import date, datetime
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from rankwise.io import LabelColumns, TableError, TableWriter, convert, open_table
-from rankwise.labels import declared_order
-from tests.cli.commands import run
+from rankwise.labels import declared_order, encode
+from tests.cli.commands import fail, run
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -264,3 +266,24 @@ def test_convert_keeps_what_a_sheet_says(sheet, tmp_path):
     assert convert(path, tmp_path / "a.csv") == 2
     assert (tmp_path / "a.csv").read_text() == "code,stars\n007,3-5\n010,4\n"
     assert TableWriter(tmp_path / "b.csv").format == "csv"
+
+
+def test_dates_among_number_labels_are_refused_and_named(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["x", "label"])
+    for i in range(20):
+        book.active.append([i * 0.1, datetime(2024, 1, 2) if i % 3 == 0 else i % 3])
+    book.save(tmp_path / "l.xlsx")
+    line = fail(1, "compare", tmp_path / "l.xlsx", "--label", "label", "--estimator", "PRIL")
+    assert "l.xlsx" in line
+    assert "row 1" in line
+    assert "'2024-01-02'" in line
+    assert "spreadsheets turn 1-2 into such a date" in line
+
+
+@pytest.mark.parametrize("make", [pd.Series, pd.DatetimeIndex, pa.array, np.array])
+def test_a_column_of_dates_is_no_column_of_labels(make):
+    days = make(np.array(["2024-01-02", "2024-03-04"], dtype="datetime64[ns]"))
+    with pytest.raises(ValueError, match=r"dates are no labels.*2024-01-02.*classes="):
+        encode(days)

@@ -541,8 +541,9 @@ def test_strings_are_kept_whole():
 
 def test_dates_keep_their_type():
     days = np.array(["2021-01-01", "NaT", "2020-01-01"], dtype="M8[ns]")
-    with pytest.warns(OrderWarning):
-        labels = encode(days)
+    with pytest.raises(ValueError, match="dates are no labels"):
+        encode(days)
+    labels = encode(days, np.array(["2020-01-01", "2021-01-01"], dtype="M8[ns]"))
     assert labels.classes.tolist() == [np.datetime64("2020-01-01", "ns"), np.datetime64("2021-01-01", "ns")]
     assert labels.lower.tolist() == [1, 0, 0]
     assert labels.upper.tolist() == [1, 1, 0]

@@ -137,6 +137,13 @@ def test_verify_refuses_a_model_that_the_store_does_not_belong_to(filled, tmp_pa
     assert said == fail(1, *command, "--port", "0", "--log-level", "error")
 
 
+def test_serving_outsiders_without_tokens_is_refused_before_a_store_is_made(filled, tmp_path):
+    new = tmp_path / "new" / "feedback.sqlite"
+    new.parent.mkdir()
+    assert "give tokens" in fail(1, "serve", filled[0], "--store", new, "--host", "0.0.0.0")
+    assert list(new.parent.iterdir()) == []
+
+
 def test_wrong_usage(filled, tmp_path):
     model, path = filled
     assert "serve one model" in fail(2, "serve")

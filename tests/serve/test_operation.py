@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from rankwise.serve.store import Store
+from rankwise.serve.tokens import Tokens
 from rankwise.serve.verify import verify
 from tests.serve.killing import Servers
 
@@ -55,6 +56,19 @@ def operated(nursery, tmp_path, online):
         with httpx.Client(base_url=url) as client:
             yield client, servers, tmp_path
         servers.kill(signal.SIGTERM)
+
+
+def test_the_end_of_trouble_with_tokens_is_logged_where_only_warnings_are(tmp_path, caplog):
+    path = tmp_path / "tokens"
+    path.write_text(f"admin {ADA} ada\n")
+    tokens = Tokens(path)
+    with caplog.at_level("WARNING", "rankwise.serve"):
+        for text in ("admin short\n", f"admin {ADA[::-1]} ada\n", f"admin {ADA} ada\n"):
+            path.write_text(text)
+            tokens.reload()
+    failed, *rest = (record.getMessage() for record in caplog.records)
+    assert "the tokens before hold" in failed
+    assert rest == ["tokens read again"]
 
 
 class TestHangup:

@@ -99,6 +99,9 @@ class FitJob:
                 how = f"the same command goes on from {checkpoint.path}."
             complain(f"stopped after {learner.n_learnt:,} rows; {how}", "note")
             raise typer.Exit(128 + stopped.args[0]) from None
+        except Exception:
+            source.quarantine.close(refused=True)
+            raise
         finally:
             source.quarantine.close()
         saved = self._saved(model, learner.n_learnt, epochs, learner.learnt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -98,11 +99,15 @@ class Quarantine:
     def __enter__(self) -> None:
         self.open()
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, error: object, *_: object) -> None:
+        self.close(refused=error is not None)
 
-    def close(self) -> None:
+    def close(self, *, refused: bool = False) -> None:
+        """End; a command that was ``refused`` leaves no empty file."""
         file, self._file = self._file, None
         if file is not None:
             with naming(file.name):
+                is_empty = file.tell() == 0
                 file.close()
+                if refused and is_empty:
+                    os.unlink(file.name)

@@ -8,7 +8,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -170,10 +170,12 @@ def _typed(name: str, values: list[Any]) -> Any:
             values = [None if isinstance(value, str) else value for value in values]
         else:
             values = [_written(value) for value in values]
+    kinds = {type(value) for value in values if value is not None}
+    if any(issubclass(kind, date) for kind in kinds) and not all(issubclass(kind, date) for kind in kinds):
+        values = [_written(value) for value in values]  # Arrow would take the numbers for dates of 1970
     try:
         return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        kinds = {type(value) for value in values if value is not None}
         if len(kinds) > 1 and not all(issubclass(kind, (bool, int, float)) for kind in kinds):
             return pa.array([_written(value) for value in values], pa.string())
         return mixed_column(pa, name, values)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from rankwise.labels.grammar import LabelReader
 from rankwise.labels.raw_labels import Texts, as_ends, whole_if_possible
 from rankwise.labels.reading import candidate_sets, read
 from rankwise.labels.text_labels import distinct_texts, parse_column, parse_ends
-from rankwise.labels.unreadable import UnreadableLabelsError, has_name
+from rankwise.labels.unreadable import UnreadableLabelsError, has_name, values_of
 from rankwise.labels.whole_columns import ReadTexts, above_scale, odd_among, order_of_labels, other_scale
 
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])([+-]?[0-9]*),([0-9]+)(?![\w.,])")
@@ -388,7 +389,10 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
         raise _located_error(error.first_reason, wrong, *_occurrences(labels()), columns) from None
     if scale is not None and scale.top is not None and values.dtype.kind in "iuf":
         if values.max() > scale.top:
-            raise ValueError(above_scale(values.max(), scale.example))
+            top = scale.top
+            wrong = [label for label in distinct if any(_is_above(value, top) for value in values_of(label))]
+            reason = above_scale(values.max(), scale.example)
+            raise _located_error(reason, wrong, *_occurrences(labels()), columns)
         values = np.append(values, whole_if_possible(np.array([scale.top])))
     if values.dtype.kind == "f":
         values = np.unique(values)
@@ -397,6 +401,10 @@ def find_classes(labels: Callable[[], Iterable[GoodLabels]], columns: LabelColum
     if len(order) > 1:  # with one class nothing is learnt at all
         warn_of_classes(order, n)
     return order
+
+
+def _is_above(value: Any, top: float) -> bool:
+    return isinstance(value, Real) and float(value) > top
 
 
 def _values_told(labels: list[Any], scale: ReadTexts | None, language: str) -> NDArray[Any] | None:

@@ -28,7 +28,10 @@ _LETTER = re.compile(r"[^\W\d_]")
 _SECOND = re.compile(
     rf"[\s|]\s*[(\[]?{_NUMBER}\s*[-:=.)\]]+\s*[^\W\d_]|\s(?:to|or|bis|oder|à|ou|a|o|u)\s+{_NUMBER}$|\|"
 )
-_DATE = re.compile(rf"\d{{1,2}}(?:-|/|\.\s?)(?:{MONTHS})\.?(?:[-/.]\d{{2,4}})?|(?:{MONTHS})\.?[-/.]\d{{1,4}}")
+_DATE = re.compile(
+    rf"\d{{1,2}}(?:-|/|\.\s?)(?:{MONTHS})\.?(?:[-/.]\d{{2,4}})?|(?:{MONTHS})\.?[-/.]\d{{1,4}}"
+    rf"|\d{{4}}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?"  # a cell of a workbook
+)
 
 
 @dataclass(frozen=True)

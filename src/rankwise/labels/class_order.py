@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from datetime import date
 from itertools import repeat
 from numbers import Real
 from typing import Any, NoReturn
@@ -290,6 +291,12 @@ def infer_order(
         raise ValueError(f"every label is missing, so the classes are unknown: declare them with {the_classes()}.")
     if present.dtype.kind == "f":
         refuse_continuous(present, values.size)
+    dates = [v for v in present.tolist() if isinstance(v, (date, np.datetime64))]
+    if dates:
+        raise ValueError(
+            f"dates are no labels, and spreadsheets turn 1-2 into such a date. Got {as_text(dates[0])}: enter them as "
+            f"text, or declare the classes with {the_classes()}."
+        )
     refuse_missing_codes(present)
     told = None if present.dtype.kind in "iufb" else text_order(present.tolist())
     if told is not None and told.others and told.is_certain:

@@ -40,6 +40,7 @@ class Tokens:
         self._looked = 0.0
         self._stamp: tuple[int, int, int] = (0, 0, 0)
         self._known: list[tuple[bytes, int, str]] = []
+        self._is_refused = False  # whether the file as it is now cannot be used
         self._read()
 
     def role_of(self, token: str | None) -> tuple[int, str]:
@@ -68,8 +69,11 @@ class Tokens:
         """Read the file again; if it cannot be used, say so, and the tokens before stay valid."""
         try:
             self._read()
-            log.info("tokens read again", extra={"facts": {"tokens": len(self._known)}})
+            level = logging.WARNING if self._is_refused else logging.INFO  # who read of the trouble reads of its end
+            self._is_refused = False
+            log.log(level, "tokens read again", extra={"facts": {"tokens": len(self._known)}})
         except (OSError, TokenFileError) as error:  # such as a file half written
+            self._is_refused = True
             log.error("the token file cannot be used, the tokens before hold: %s", error)
 
     def _current_stamp(self) -> tuple[int, int, int]:

@@ -14,6 +14,8 @@ function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => name in values ? String(values[name]) : whole);
 }
 
+wordProblem = (detail, status) => status === 401 ? t("token-unknown") : detail;
+
 const digits = (value, most) => value === null || value === undefined ? "–"
   : Number(value).toLocaleString(language, { maximumFractionDigits: most });
 
@@ -550,6 +552,7 @@ async function begin() {
     project = await (await api("project")).json();
   } catch (error) {
     if (error.status === 401) { if (ofTab.get("rankwise-token")) say(error.message, true); return; }
+    if (error.status === 403 && ofTab.get("rankwise-token")) { askForToken(); say(t("token-not-for-raters"), true); return; }
     say(t("lost"), true);
     await rest(1000);
     say("");

@@ -118,7 +118,7 @@ def serve(
         if verify:
             sound = [_verified(name, model.read_bytes(), path, json) for name, (model, path) in chosen.items()]
             raise typer.Exit(0 if all(sound) else BAD_DATA)
-        from rankwise.serve.launch import open_services, serve
+        from rankwise.serve.launch import open_services, require_tokens, serve
         from rankwise.serve.limits import Limits
         from rankwise.serve.server import log_to_stderr
         from rankwise.serve.writer import Settings
@@ -126,6 +126,7 @@ def serve(
         log_to_stderr(log.log_level.value)
         listening = address.listening(f"serving {', '.join(chosen)}", {"models": list(chosen)}, json)
         settings = Settings(log.snapshot_every, log.keep, log.remember, refit_after=log.refit_after)
+        require_tokens(listening["address"], listening["tokens"])  # before stores are made
         services = open_services(chosen, settings, accept_loss=log.accept_loss)
         serve(services, limits=Limits(limits.max_body, limits.max_rows, limits.rate, limits.timeout), **listening)
 

@@ -24,6 +24,8 @@ function say(text, bad = false) {
   $("status").className = bad ? "bad" : "";
 }
 
+let wordProblem = (detail, status) => detail;  // a page for other readers may have words of its own
+
 async function api(path, options = {}) {
   const token = ofTab.get("rankwise-token");
   const headers = { ...(options.body ? { "Content-Type": "application/json" } : {}), ...options.headers };
@@ -32,7 +34,7 @@ async function api(path, options = {}) {
   if (answer.status === 401) askForToken();
   if (!answer.ok) {
     const problem = await answer.json().catch(() => ({ detail: answer.statusText }));
-    throw Object.assign(new Error(problem.detail), { status: answer.status });
+    throw Object.assign(new Error(wordProblem(problem.detail, answer.status)), { status: answer.status });
   }
   return answer;
 }
@@ -49,6 +51,7 @@ $("token-form").addEventListener("submit", (event) => {
   ofTab.set("rankwise-token", $("token").value);
   $("token").value = "";
   $("token-form").hidden = true;
+  say("");
   begin();
 });
 
