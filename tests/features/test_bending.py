@@ -119,6 +119,7 @@ def test_rows_do_not_depend_on_those_around_them_and_files_keep_all(numbers, rng
         lambda plain: plain["columns"][0]["knots"].pop(),
         lambda plain: plain["columns"][0]["knots"].reverse(),
         lambda plain: plain["columns"][0]["spline_factor"].__setitem__(0, float("inf")),
+        lambda plain: plain["columns"][0]["spline_factor"].__setitem__(0, 1e308),
         lambda plain: plain["columns"][0].update(knots="abcde"),
         lambda plain: plain["products"]["shift"].pop(),
         lambda plain: plain["products"].update(factor=None),

@@ -356,3 +356,12 @@ def test_trees_that_cannot_be_continued_stay_as_they_are():
     model.set_params(max_iter=20, min_samples_leaf=30).fit(X, y)  # no split has 30 rows on both sides
     assert model.n_iter_ == model.booster_.num_trees() == 5
     np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+@pytest.mark.parametrize(("n", "subsample"), [(3, 0.3), (9, 0.1), (12, 0.01)])
+@pytest.mark.parametrize("early_stopping", [False, "cv"])
+def test_a_small_share_of_few_rows_draws_one(n, subsample, early_stopping, rng, capfd):
+    model = BoostedThresholds(subsample=subsample, early_stopping=early_stopping, max_iter=5, random_state=0)
+    model.fit(rng.normal(size=(n, 2)), np.arange(n) % 3)
+    assert np.isfinite(model.predict_proba(rng.normal(size=(n, 2)))).all()
+    assert "Fatal" not in "".join(capfd.readouterr())

@@ -243,6 +243,9 @@ def from_plain(plain: Mapping[str, Any]) -> Column:
     return column
 
 
+_LARGEST_SCALE = 1e100  # of splines, which are between 0 and 1: sums of such features are finite
+
+
 def _check_number(column: NumberColumn) -> None:
     scalars = [column.shift, column.factor, column.fill, column.origin]
     if not _are_finite(scalars, len(scalars)) or column.decimal not in (".", ","):
@@ -257,6 +260,7 @@ def _check_number(column: NumberColumn) -> None:
         and _are_finite(column.spline_shift, n_splines)
         and _are_finite(column.spline_factor, n_splines)
         and (np.diff(column.knots) > 0).all()
+        and max(map(abs, [*column.spline_shift, *column.spline_factor]), default=0.0) <= _LARGEST_SCALE
     ):
         raise ValueError(f"splines need {N_KNOTS} rising knots and {N_SPLINES} scales. Got {column!r}")
 

@@ -65,6 +65,9 @@ class Growth:
         self, data: Any, objective: Objective, params: dict[str, Any], thresholds: Floats, watched: Any = None,
         trees: Trees | None = None,
     ) -> None:  # fmt: skip
+        n_rows = objective.n_rows
+        if int(params.get("bagging_fraction", 1.0) * n_rows) < 1:  # of no rows LightGBM makes an error
+            params = {**params, "bagging_fraction": min(1.0, 1.5 / n_rows)}  # one row, also if rounded
         self.data, self.objective, self.params, self.earlier = data, objective, params, trees
         self.stages: list[Floats] = []
         self.thresholds = thresholds
