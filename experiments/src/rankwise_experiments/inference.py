@@ -257,7 +257,11 @@ def simulate(setting: Setting, truth: Truth, rng: np.random.Generator, n: int = 
         return Data(frame, labels, None)
     ends = pd.DataFrame(labels, columns=["lower", "upper"])
     cells = pd.concat([frame, ends], axis=1).value_counts(sort=False).reset_index()
-    return Data(cells[list(frame.columns)], cells[["lower", "upper"]].to_numpy(), cells["count"].to_numpy(float))
+    frame = cells[list(frame.columns)]
+    # Encoders take the most frequent level for reference, the truth the first one: among cells another may lead.
+    if any(frame[name].value_counts().idxmax() != levels[0] for name, levels in LEVELS.items()):
+        return simulate(setting, truth, rng, n)
+    return Data(frame, cells[["lower", "upper"]].to_numpy(), cells["count"].to_numpy(float))
 
 
 def design(frame: pd.DataFrame) -> Floats:
