@@ -172,11 +172,16 @@ def test_a_date_among_numbered_names_is_explained():
         encode(["1 - bad", "2 - good", DATE])
 
 
-def test_dates_alone_or_declared_are_classes():
+def test_dates_are_classes_if_declared():
     later = datetime(2026, 3, 1)
-    assert encode([DATE, later, None, pd.NaT], ordered=False).classes.tolist() == [DATE, later]
+    assert encode([DATE, later, None, pd.NaT], classes=[DATE, later]).lower.tolist() == [0, 1, 0, 0]
+    with pytest.raises(ValueError, match="dates are no labels, and spreadsheets turn 1-2 into such a date"):
+        encode([DATE, later, None, pd.NaT], ordered=False)
     assert encode([DATE, 1], classes=[1, DATE]).is_exact.all()
-    assert encode(["2026-02-01", "2026-03-01", "later"], ordered=False).is_exact.all()
+    texts = ["2026-02-01", "2026-03-01", "later"]
+    assert encode(texts, classes=texts).is_exact.all()
+    with pytest.raises(ValueError, match="cannot read '2026-02-01' as a label: spreadsheets turn 1-2 into"):
+        encode(texts, ordered=False)
     assert encode([1, 2, pd.NaT]).is_missing.tolist() == [False, False, True]
 
 
