@@ -213,6 +213,10 @@ class UnifiedClassifier(_UnifiedEstimator):
     ) -> None:  # fmt: skip
         self._store_parameters(locals())
 
+    @property
+    def _most_classes(self) -> int:
+        return 500  # of which sixty rows take half a minute
+
     def _beta(self, order: ClassOrder) -> Floats:
         codes = np.arange(len(order), dtype=np.float64)[:, None]
         if isinstance(self.beta, str):
