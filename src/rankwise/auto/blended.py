@@ -28,7 +28,7 @@ from rankwise.base.transaction import reader
 from rankwise.calibration.inner_fits import declared_classes, fitted_to, rows_and_labels
 from rankwise.evaluation import StratifiedIntervalKFold, cross_val_predict
 from rankwise.labels import Labels, check_weights
-from rankwise.labels.class_order import show
+from rankwise.labels.label_values import show
 
 _ROUNDS = 2000
 _TOLERANCE = 1e-7  # change of a weight at which EM stops

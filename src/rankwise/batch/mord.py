@@ -33,7 +33,7 @@ from rankwise.base.transaction import reader
 from rankwise.batch.batch_estimator import LossEstimator
 from rankwise.decisions import beta_matrix
 from rankwise.labels import ClassOrder
-from rankwise.labels.class_order import show
+from rankwise.labels.label_values import show
 from rankwise.risks.maxima_risk import MaximaRisk, margin_loss
 from rankwise.solvers.row_sums import RowSums
 

@@ -42,7 +42,7 @@ from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
 from rankwise.calibration.inner_fits import SetModel, fitted_to, folds, known_classes, rows_and_labels, weights_of
 from rankwise.labels import ClassOrder, Labels, check_weights
-from rankwise.labels.class_order import show
+from rankwise.labels.label_values import show
 
 _FOLDS = 5
 

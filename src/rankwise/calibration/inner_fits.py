@@ -20,7 +20,7 @@ from rankwise.base.row_data import indexable, row_count, rows_at
 from rankwise.base.transaction import reader
 from rankwise.calibration import _nonconformity
 from rankwise.labels import Labels, as_labels, declared_order, decode, encode
-from rankwise.labels.class_order import show
+from rankwise.labels.label_values import show
 
 
 class MethodBesideParameter:

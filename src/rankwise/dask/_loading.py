@@ -17,7 +17,8 @@ from rankwise._types import Floats
 from rankwise.dask._blocks import Blocks, RowBlock
 from rankwise.dask.parts import TaskEngine, aligned_blocks, naming_partition
 from rankwise.labels import ClassOrder, check_weights, declared_order, infer_order
-from rankwise.labels.class_order import as_object_array, refuse_continuous, show, tidy
+from rankwise.labels.class_order import refuse_continuous
+from rankwise.labels.label_values import as_object_array, show, tidy
 from rankwise.labels.reading import read
 from rankwise.solvers.design import Design
 from rankwise.solvers.row_sums import RowsHere, near_one

@@ -13,8 +13,8 @@ from rankwise._types import Floats
 from rankwise.base.row_data import indexable
 from rankwise.calibration.inner_fits import known_classes
 from rankwise.labels import ClassOrder, Labels, check_weights, encode
-from rankwise.labels.class_order import as_object_array
 from rankwise.labels.encoding import settle_order
+from rankwise.labels.label_values import as_object_array
 from rankwise.labels.reading import read
 from rankwise.losses import interval_insensitive
 

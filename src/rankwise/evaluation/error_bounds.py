@@ -20,7 +20,7 @@ from rankwise._types import Floats
 from rankwise.bounds import interval_mae_risk, interval_zero_one_risk
 from rankwise.bounds.checks import integer
 from rankwise.labels import Labels
-from rankwise.labels.class_order import show
+from rankwise.labels.label_values import show
 from rankwise.losses import Loss, interval_insensitive, interval_pessimistic
 from rankwise.losses.target_losses import largest_loss
 from rankwise.metrics.comparison import compare, mean, needs_order

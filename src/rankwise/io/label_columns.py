@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -16,20 +15,18 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise.features.arrow_columns import is_text
+from rankwise.io._column_labels import ColumnLabels, checked, exact_labels, holds_text
 from rankwise.io.row_batch import Batch, Quarantine, column_of, numeric_matrix
-from rankwise.io.table_errors import TableError, TableRowError, shown
+from rankwise.io.table_errors import TableError, TableRowError
 from rankwise.io.table_reader import Table
-from rankwise.labels import ClassOrder, check_weights, encode, infer_order
+from rankwise.labels import ClassOrder, check_weights, infer_order
 from rankwise.labels.class_order import refuse_continuous, warn_of_classes
 from rankwise.labels.formatting import as_order, distinct_labels
-from rankwise.labels.grammar import LabelReader
-from rankwise.labels.raw_labels import Texts, as_ends, whole_if_possible
-from rankwise.labels.reading import candidate_sets, read
-from rankwise.labels.text_labels import distinct_texts, parse_column, parse_ends
+from rankwise.labels.raw_labels import as_ends, whole_if_possible
+from rankwise.labels.reading import read
+from rankwise.labels.text_labels import distinct_texts
 from rankwise.labels.unreadable import UnreadableLabelsError, has_name, values_of
 from rankwise.labels.whole_columns import ReadTexts, above_scale, odd_among, order_of_labels, other_scale
-
-_DECIMAL_COMMA = re.compile(r"(?<![\w.,])([+-]?[0-9]*),([0-9]+)(?![\w.,])")
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ class LabelColumns:
         order = as_order(classes)
         labels = self.of(batch)
         with located(batch, self.label_names):
-            y = _checked(labels.values.parsed(order)[0], order)
+            y = checked(labels.values.parsed(order)[0], order)
         return y, labels.weights()
 
     def of(self, batch: Batch) -> BatchLabels:
@@ -149,23 +146,23 @@ class LabelColumns:
         """Names of the columns of labels, without the weights."""
         return [name for name in (self.label, self.lower, self.upper) if name is not None]
 
-    def _values(self, batch: Batch) -> _Values:
+    def _values(self, batch: Batch) -> ColumnLabels:
         """The labels of a batch, as in its columns."""
         if batch.labels is not None:
             y = batch.labels
             if not isinstance(y, np.ndarray):
                 y = [{label for label in candidates if label == label} or None for candidates in y]
-            return _Values(y)
+            return ColumnLabels(y)
         columns = [column_of(batch, name) for name in self.label_names]
-        if any(_is_text(column.type) for column in columns):
+        if any(holds_text(column.type) for column in columns):
             if self.label is not None:
-                return _Values(*distinct_texts(columns[0]), self.language, self.decimal)
-            ends = tuple(c if _is_text(c.type) else c.cast(pa.string()) for c in columns)
-            return _Values(ends, language=self.language, decimal=self.decimal)
+                return ColumnLabels(*distinct_texts(columns[0]), self.language, self.decimal)
+            ends = tuple(c if holds_text(c.type) else c.cast(pa.string()) for c in columns)
+            return ColumnLabels(ends, language=self.language, decimal=self.decimal)
         if self.label is not None:
-            return _Values(_exact(columns[0]))
+            return ColumnLabels(exact_labels(columns[0]))
         whole = all(pa.types.is_integer(column.type) and not column.null_count for column in columns)
-        return _Values(numeric_matrix(batch, self.label_names, np.int64 if whole else np.float64))
+        return ColumnLabels(numeric_matrix(batch, self.label_names, np.int64 if whole else np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +181,7 @@ class BatchLabels:
 
     columns: LabelColumns
     batch: Batch
-    values: _Values
+    values: ColumnLabels
 
     def good(self, order: ClassOrder | None, quarantine: Quarantine | None = None) -> GoodLabels:
         """Labels and weights, encoded if the classes are known.
@@ -229,74 +226,6 @@ class BatchLabels:
         return numeric_matrix(self.batch, [name])[:, 0]
 
 
-@dataclass(frozen=True, eq=False)
-class _Values:
-    """Labels as in their columns."""
-
-    content: Any  #: labels, a tuple of two columns of texts of ends, or the index of each row's text in ``texts``
-    texts: list[Any] | None = None  #: the distinct texts of a column of text
-    language: str = "en"  #: of their words
-    decimal: str = "."  #: of their numbers
-
-    def parsed(self, order: ClassOrder | None) -> tuple[Any, ReadTexts | None]:
-        """Labels in a form that every ``fit`` reads, and what was read; with ``order`` texts may name its classes."""
-        if self.texts is not None:
-            known = pa.array(self._pointed(self.texts, order), pa.large_string())
-            texts = pa.DictionaryArray.from_arrays(pa.array(self.content), known)
-            return parse_column(texts, order, self.language)
-        if isinstance(self.content, tuple):
-            ends = self.content
-            if self.decimal == ",":
-                ends = tuple(pa.array(self._pointed(c.to_pylist(), order), pa.large_string()) for c in ends)
-            return np.column_stack([parse_ends(column, order, self.language) for column in ends]), None
-        return self.content, None
-
-    def _pointed(self, texts: list[Any], order: ClassOrder | None) -> list[Any]:
-        """The texts with decimal points instead of the declared commas."""
-        if self.decimal != ",":
-            return texts
-        reader = LabelReader(order, self.language)
-        return [None if text is None else _with_points(text, reader) for text in texts]
-
-    def read(self, order: ClassOrder | None) -> tuple[Any, ReadTexts | None]:
-        """The same, checked, and encoded if the classes are known."""
-        if order is None:
-            y, scale = self.parsed(None)
-            return _checked(y, None), scale
-        if self.texts is not None:
-            return encode(Texts(None, self._pointed(self.texts, order), self.content, self.language), order), None
-        return encode(self.parsed(order)[0], order), None
-
-    def take(self, rows: NDArray[np.intp]) -> _Values:
-        if self.texts is not None:
-            used, codes = np.unique(self.content[rows], return_inverse=True)
-            return replace(self, content=codes, texts=[self.texts[k] for k in used])
-        if isinstance(self.content, tuple):
-            return replace(self, content=tuple(column.take(pa.array(rows)) for column in self.content))
-        return _Values(self.content[rows] if isinstance(self.content, np.ndarray) else [self.content[i] for i in rows])
-
-    def distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """A row of every distinct label, and the index of every row's label among these."""
-        if isinstance(self.content, list):
-            each = np.arange(len(self.content))
-            return each, each
-        are_texts = isinstance(self.content, tuple)
-        table = np.column_stack([distinct_texts(c)[0] for c in self.content]) if are_texts else self.content
-        _, rows, groups = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        return rows, groups.ravel()
-
-
-def _with_points(text: str, reader: LabelReader) -> str:
-    """The text with decimal points instead of commas, unless it is a name that holds a comma."""
-    changed = _DECIMAL_COMMA.sub(r"\1.\2", text)
-    if changed == text or text.strip() in reader.texts:
-        return text
-    with suppress(ValueError):  # the error is raised where the row is known
-        if reader.order is None and isinstance(reader.parse(changed), str):
-            return text
-    return changed
-
-
 @contextmanager
 def located(batch: Batch, names: list[str]) -> Iterator[None]:
     """Errors about labels of a batch name the file, the row and the columns."""
@@ -316,35 +245,6 @@ def located(batch: Batch, names: list[str]) -> Iterator[None]:
 def label_error(batch: Batch, row: int, reason: str, names: list[str]) -> TableRowError:
     """Error about the label of a row, which is in columns of these names."""
     return batch.error(row, reason, names[0] if len(names) == 1 else tuple(names), " and ".join(map(repr, names)))
-
-
-def _checked(y: Any, order: ClassOrder | None) -> Any:
-    """Return labels that can be encoded unchanged, else raise; without classes only crossed ends are detected."""
-    if order is not None:
-        encode(y, order)
-    elif isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "if":
-        crossed = y[:, 0] > y[:, 1]
-        if crossed.any():
-            row = int(np.argmax(crossed))
-            ends = f"[{shown(y[row, 0])}, {shown(y[row, 1])}]"
-            raise RowError(f"the lower end of an interval must not be above its upper end. Got {ends}.", row)
-    return y
-
-
-def _is_text(kind: Any) -> bool:
-    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
-
-
-def _exact(column: Any) -> Any:
-    """Labels of a column that is not text: numbers, dates, or lists of candidates."""
-    kind = column.type
-    if pa.types.is_null(kind):
-        return np.full(len(column), np.nan)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return column.to_numpy(zero_copy_only=False)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return candidate_sets(column.to_pylist())
-    return column.to_pylist()
 
 
 def _halve(check: Callable[[NDArray[np.intp]], Any], rows: NDArray[np.intp], reasons: NDArray[Any]) -> None:

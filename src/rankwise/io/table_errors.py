@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from rankwise._errors import RowError
-from rankwise.labels.class_order import one_line
+from rankwise.labels.label_values import one_line
 
 _LONGEST_MESSAGE = 200
 shown = one_line  #: a wrong value, for an error message

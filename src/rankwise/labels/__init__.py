@@ -13,12 +13,12 @@ from rankwise.labels.class_order import (
     OrderWarning,
     UnknownOrderError,
     infer_order,
-    is_missing,
     warn_of_classes,
 )
 from rankwise.labels.encoded_labels import Labels, RankingLabels
 from rankwise.labels.encoding import declared_order, decode, encode
 from rankwise.labels.formatting import format_labels
+from rankwise.labels.label_values import is_missing
 from rankwise.labels.multilabel_labels import MultiLabels, encode_multilabel
 from rankwise.labels.ranking_labels import Preferences, encode_rankings
 from rankwise.labels.stratified_folds import as_labels

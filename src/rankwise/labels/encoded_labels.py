@@ -14,7 +14,8 @@ from scipy import sparse
 from rankwise._errors import RowError
 from rankwise._sklearn import within_metrics
 from rankwise._types import Codes
-from rankwise.labels.class_order import ClassOrder, as_object_array, as_text, show
+from rankwise.labels.class_order import ClassOrder
+from rankwise.labels.label_values import as_object_array, as_text, show
 
 NO_CODES: Codes = np.empty(0, dtype=np.int32)
 

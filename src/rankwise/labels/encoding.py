@@ -16,18 +16,9 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise._types import Codes
 from rankwise.labels import _lookup
-from rankwise.labels.class_order import (
-    ClassOrder,
-    comparable,
-    infer_order,
-    is_infinite,
-    is_missing,
-    numbers_if_possible,
-    one_line,
-    show,
-    tidy,
-)
+from rankwise.labels.class_order import ClassOrder, comparable, infer_order
 from rankwise.labels.encoded_labels import Labels
+from rankwise.labels.label_values import is_infinite, is_missing, numbers_if_possible, one_line, show, tidy
 from rankwise.labels.raw_labels import (
     Candidates,
     Coded,

@@ -11,18 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._words import the_classes
-from rankwise.labels.class_order import (
-    ClassOrder,
-    as_object_array,
-    as_text,
-    is_infinite,
-    is_missing,
-    numbered,
-    one_line,
-)
+from rankwise.labels.class_order import ClassOrder
 from rankwise.labels.encoded_labels import Labels
 from rankwise.labels.encoding import declared_order, encode
 from rankwise.labels.grammar import LabelReader
+from rankwise.labels.label_values import as_object_array, as_text, is_infinite, is_missing, numbered, one_line
 from rankwise.labels.raw_labels import Candidates, Coded, Exact, Intervals, Raw, Texts, read_cells
 from rankwise.labels.reading import read
 from rankwise.labels.unreadable import map_distinct

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from rankwise._words import either
 from rankwise.labels._label_words import LANGUAGES, folded, language_remedy, patterns, plain
 from rankwise.labels._scales import is_date, rank_of
-from rankwise.labels.class_order import ClassOrder, as_text, one_line, show
+from rankwise.labels.class_order import ClassOrder
+from rankwise.labels.label_values import as_text, one_line, show
 from rankwise.labels.unreadable import date_cell, declare, is_date_cell
 
 #: For error messages.

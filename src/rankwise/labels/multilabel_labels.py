@@ -12,8 +12,8 @@ from scipy import sparse
 
 from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
-from rankwise.labels.class_order import is_missing, one_line, refuse_unhashable, show
 from rankwise.labels.encoded_labels import EncodedRows
+from rankwise.labels.label_values import is_missing, one_line, refuse_unhashable, show
 
 _MISSING = -1
 

@@ -19,9 +19,10 @@ from rankwise._errors import RowError
 from rankwise._kernels.sparse import require_sound
 from rankwise._types import Codes
 from rankwise._words import the_classes
-from rankwise.labels.class_order import ClassOrder, as_object_array, is_missing, one_line, refuse_continuous, show
+from rankwise.labels.class_order import ClassOrder, refuse_continuous
 from rankwise.labels.encoded_labels import NO_CODES, RankingLabels, sorted_in_rows
 from rankwise.labels.encoding import declared_order
+from rankwise.labels.label_values import as_object_array, is_missing, one_line, show
 from rankwise.labels.raw_labels import Coded, Exact, Texts
 from rankwise.labels.reading import only_column, read
 

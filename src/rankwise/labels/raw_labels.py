@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._words import the_classes
-from rankwise.labels.class_order import (
+from rankwise.labels.class_order import ClassOrder
+from rankwise.labels.encoded_labels import Labels
+from rankwise.labels.label_values import (
     EXACT_IN_FLOAT,
-    ClassOrder,
     as_object_array,
     is_missing,
     numbered,
@@ -25,7 +26,6 @@ from rankwise.labels.class_order import (
     one_line,
     tidy,
 )
-from rankwise.labels.encoded_labels import Labels
 from rankwise.labels.whole_columns import ReadTexts, order_of_labels, read_texts, refuse_doubtful
 
 _NESTED = (tuple, list, set, frozenset, np.ndarray)

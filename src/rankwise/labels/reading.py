@@ -15,8 +15,8 @@ from sklearn.exceptions import DataConversionWarning
 
 from rankwise._errors import RowError
 from rankwise._warn import warn_user
-from rankwise.labels.class_order import EXACT_IN_FLOAT, as_object_array, is_missing, one_line
 from rankwise.labels.encoded_labels import Labels
+from rankwise.labels.label_values import EXACT_IN_FLOAT, as_object_array, is_missing, one_line
 from rankwise.labels.raw_labels import Coded, Encoded, Exact, Intervals, Mask, Ranges, Raw, Texts, read_cells
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise._errors import RowError
-from rankwise.labels.class_order import ClassOrder, as_object_array, is_missing, numbered, one_line
+from rankwise.labels.class_order import ClassOrder
 from rankwise.labels.encoding import declared_order
 from rankwise.labels.grammar import LabelReader
+from rankwise.labels.label_values import as_object_array, is_missing, numbered, one_line
 from rankwise.labels.unreadable import date_cell, is_date_cell, map_distinct
 from rankwise.labels.whole_columns import ReadTexts, read_texts
 

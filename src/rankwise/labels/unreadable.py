@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankwise._errors import RowError
 from rankwise._words import the_classes
-from rankwise.labels.class_order import is_missing, one_line
+from rankwise.labels.label_values import is_missing, one_line
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]00:00(?::00)?)?")
 

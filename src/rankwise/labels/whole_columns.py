@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from rankwise.labels._label_words import language_remedy, plain
 from rankwise.labels._scales import ScaleConflictError, TextOrder, number_of, rank_of, text_order
-from rankwise.labels.class_order import ClassOrder, as_text, one_line
+from rankwise.labels.class_order import ClassOrder
 from rankwise.labels.grammar import ONE_SCALE, LabelReader
+from rankwise.labels.label_values import as_text, one_line
 from rankwise.labels.unreadable import (
     UnreadableLabelsError,
     date_cell,

@@ -13,7 +13,7 @@ from rankwise._errors import RowError
 from rankwise._masks import unmasked
 from rankwise._types import Floats
 from rankwise.labels import ClassOrder, RankingLabels, encode_rankings
-from rankwise.labels.class_order import show
+from rankwise.labels.label_values import show
 from rankwise.metrics.comparison import checked_weights, mean
 
 

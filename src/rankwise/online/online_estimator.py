@@ -31,7 +31,7 @@ from rankwise.labels import (
     is_missing,
     require_support,
 )
-from rankwise.labels.class_order import show
+from rankwise.labels.label_values import show
 from rankwise.labels.whole_columns import has_denominator
 from rankwise.online._model import OnlineModel
 

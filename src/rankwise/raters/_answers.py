@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rankwise._errors import RowError
 from rankwise._types import Places
 from rankwise.labels import ClassOrder, Labels, encode, is_missing
-from rankwise.labels.class_order import as_object_array, numbered, tidy
 from rankwise.labels.encoding import encode_ordered, has_intervals
+from rankwise.labels.label_values import as_object_array, numbered, tidy
 from rankwise.labels.reading import read
 
 

@@ -23,7 +23,7 @@ from rankwise._masks import unmasked
 from rankwise._types import Floats, Ints
 from rankwise.base.row_data import first_non_finite, row_entries
 from rankwise.labels import ClassOrder, Labels, check_weights, declared_order, encode
-from rankwise.labels.class_order import show
+from rankwise.labels.label_values import show
 from rankwise.losses import loss_matrix
 from rankwise.losses.target_losses import check_shape, refuse_entries
 from rankwise.structured.max_sum import chain_parents
