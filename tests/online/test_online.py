@@ -557,7 +557,7 @@ def test_declared_classes_are_read_once(estimator, monkeypatch):
     model, stream, y = prepared(estimator)
     model.set_params(classes=[0, 1, 2, 3]).partial_fit(stream.X[:10], y[:10])
     with monkeypatch.context() as patch:
-        patch.setattr("rankwise.online.online_estimator.declared_order", None)
+        patch.setattr("rankwise.online.array_learner.declared_order", None)
         model.partial_fit(stream.X[10:20], y[10:20])
     with pytest.raises(ValueError, match="is not the same as before"):
         model.set_params(classes=[0, 1, 2, 3, 4]).partial_fit(stream.X[:10], y[:10])

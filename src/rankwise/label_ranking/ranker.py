@@ -33,7 +33,8 @@ from rankwise.bounds.checks import integer
 from rankwise.label_ranking import rounds
 from rankwise.label_ranking._complexity import COMPLEXITIES, Complexity
 from rankwise.labels import ClassOrder, Preferences, RankingLabels, decode, encode_rankings, is_missing
-from rankwise.online.online_estimator import KernelLabels, OnlineEstimator
+from rankwise.online.array_learner import KernelLabels
+from rankwise.online.online_estimator import OnlineEstimator
 
 _NO_RANKINGS: Codes = np.empty((0, 0), dtype=np.int32)
 

@@ -29,7 +29,8 @@ from rankwise.base.state import COUNTS, GIVEN_ORDER, NO_PREDICTIONS, ROUNDS, Sta
 from rankwise.base.transaction import reader
 from rankwise.online._support_budget import remember, shrink
 from rankwise.online._support_vectors import VECTORS, DenseSupport, SparseSupport
-from rankwise.online.online_estimator import OnlineEstimator, surely
+from rankwise.online.array_learner import surely
+from rankwise.online.online_estimator import OnlineEstimator
 
 #: What the loop over a block reads and fills, besides labels: ``values[b, s]``, the kernel of row b with the vector in
 #: slot s (columns behind the last slot are zero and have zero coefficients); ``within[b, e]``, with row e of the block;

@@ -48,8 +48,9 @@ from rankwise.base.row_data import Rows, indexable, length, row_count
 from rankwise.base.state import COUNTS, StateArray, averaged
 from rankwise.base.transaction import reader
 from rankwise.labels import ClassOrder, encode, is_missing
+from rankwise.online.array_learner import names_all_classes
 from rankwise.online.learning_loop import NOT_FINITE, UNCHANGED, make_pass
-from rankwise.online.online_estimator import OnlineEstimator, names_all_classes
+from rankwise.online.online_estimator import OnlineEstimator
 
 
 @register_jitable(forceinline=True)
